@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from conquer.boards import Board, BoardSettings, board_of
-from conquer.kernels.models.dual import ENTRIES
+from conquer.kernels.models.dual import ENTRIES, PAIRS
 from conquer.kernels.rounds import settings as st
 from conquer.learners.conquer import Conquer
 from conquer.models.kernel import Kernel
@@ -27,10 +27,10 @@ def check_board(learner: Conquer, interval: str = "anytime") -> None:
             f"a board needs model='full' or model='kernel', got {type(model).__name__.lower()}: a diagonal model "
             "has no variances of differences; refit with one of these"
         )
-    if model.constants.budget > 0:
+    if model.constants.budget > 0 and model.stats[st.LEARNT] > model.counts[PAIRS]:
         raise ValueError(
-            f"a board needs all answers, and budget={model.constants.budget} lets the model forget pairs: "
-            "learn them again without a budget"
+            f"a board needs all answers, and with budget={model.constants.budget} the model has forgotten some: "
+            "learn them again with budget=None"
         )
     if model.constants.forget < 1.0:
         raise ValueError(

@@ -79,7 +79,6 @@ def test_before_the_first_answer_anyone_may_be_best():
     ("name", "parameters", "message"),
     [
         ("gnr", {"model": "diagonal"}, "model='full' or model='kernel', got diagonal"),
-        ("gnr", {"model": "kernel", "budget": 3}, "budget=3 lets the model forget pairs"),
         ("gnr", {"model": "full", "projection": "exact"}, "only interval='proved' holds, got 'anytime'"),
         ("confidit", {"model": "full"}, "confidit asks about one item"),
         ("banditron", {}, "banditron asks about one item"),
@@ -91,6 +90,15 @@ def test_learners_without_a_board_say_why(name, parameters, message):
     learner = conquer.make(name, dim=DIM, **parameters)
     with pytest.raises(ValueError, match=message):
         learner.board(np.eye(DIM))
+
+
+def test_a_kernel_model_has_a_board_until_it_forgets_an_answer():
+    learner, X = taught(model="kernel", budget=3, answers=3)
+    free, _ = taught(model="kernel", answers=3)
+    assert learner.board(X).low == pytest.approx(free.board(X).low)
+    learner, X = taught(model="kernel", budget=3, answers=4)
+    with pytest.raises(ValueError, match="with budget=3 the model has forgotten some"):
+        learner.board(X)
 
 
 def test_proved_holds_with_projection():

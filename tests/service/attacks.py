@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +95,15 @@ def tenants(server: Any, folder: Path, *names: str) -> Iterator[list[httpx.Clien
         yield clients
 
 
-def passed_by(server: Any, costly: httpx.Request, cheap: httpx.Request, count: int = 60) -> int:
-    """How many of `count` costly requests are done between a cheap request and its reply; refused ones do not count.
+def passed_by(server: Any, costly: Sequence[httpx.Request], cheap: httpx.Request) -> int:
+    """How many costly requests are done between a cheap request and its reply; refused ones do not count.
 
     All connections are open and all costly requests sent before the first of them is answered; the cheap request
     follows then, so that the others wait in the server.
     """
 
     async def go() -> int:
-        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(count + 1)]
+        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(len(costly) + 1)]
         answered = 0
 
         async def reply(reader: asyncio.StreamReader) -> bytes:
@@ -113,8 +113,8 @@ def passed_by(server: Any, costly: httpx.Request, cheap: httpx.Request, count: i
             return head[9:12]
 
         waiting = []
-        for reader, writer in streams[1:]:
-            writer.write(raw(costly))
+        for request, (reader, writer) in zip(costly, streams[1:], strict=True):
+            writer.write(raw(request))
             waiting.append(asyncio.create_task(reply(reader)))
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         reader, writer = streams[0]

@@ -59,6 +59,8 @@ Decide = Callable[[Turn, Sequence[Any]], Sequence[Any]]
 """Chooses and answers: a reply or a RefusalError for each request."""
 _SLICE = 0.025
 """Seconds of running after which a batch commits; the rest of its work waits for the next."""
+_FIRST = 16
+"""Requests of a model that run together at first, at most: fewer where they took more than a tenth of a slice."""
 _NEAR = 2000
 """Rows of another server that are replayed inside a batch; more are replayed by the loading thread."""
 _AGAIN, _TRIES = 0.05, 100
@@ -422,7 +424,8 @@ class Engine:
             groups.setdefault((work.model, work.owner, work.run) if work.requests else work, []).append(work)
         end, started = time.perf_counter() + _SLICE, False
         for works in groups.values():
-            size, todo = 1, [(work, place) for work in works for place in work.open]
+            state = self.models.get(works[0].model or "")
+            size, todo = 1 if state is None else state.at_once, [(work, p) for work in works for p in work.open]
             while todo and not (started and (works[0].alone or time.perf_counter() > end)):
                 part, todo = todo[:size], todo[size:]
                 before, started = time.perf_counter(), True
@@ -430,7 +433,10 @@ class Engine:
                 now = time.perf_counter()
                 self._queue.charge(works[0].owner, now - before)
                 # As many more as the rest of the time allows, at the rate seen.
-                size = max(1, min(4 * size, int(len(part) * (end - now) / max(now - before, 1e-6))))
+                rate = len(part) / max(now - before, 1e-6)
+                size = max(1, min(4 * size, int(rate * (end - now))))
+                if state is not None:
+                    state.at_once = max(1, min(_FIRST, int(rate * _SLICE / 10)))
 
     def _run_part(
         self, connection: Connection, turns: dict[str, Turn], part: list[tuple[Work, int]], end: float

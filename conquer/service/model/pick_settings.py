@@ -1,6 +1,7 @@
 """What a model's settings may say, tried on a learner before anything is stored; and kernels loaded beforehand."""
 
 import functools
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,11 +17,13 @@ from conquer.types import Query
 _LARGEST_STOPPING = 1024
 _LARGEST_SQUARE = 4096
 """128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
+_BUDGET = 2000
+"""Answers that a kernel model keeps by default: every choose compares its items with all of them."""
 
 
 def check_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
-    if _square(settings) and settings.features.dim > _LARGEST_SQUARE:
+    if _kind(settings) == "full" and settings.features.dim > _LARGEST_SQUARE:
         most = f"a full model takes at most {_LARGEST_SQUARE} features here"
         raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
     learner = PickLearner(settings, fresh_learner(settings))
@@ -30,20 +33,32 @@ def check_settings(settings: ModelSettings) -> None:
 
 
 def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
-    """The settings of a new model that nobody has said anything about voters for: they are weighed where that works."""
-    believing = msgspec.structs.replace(settings, believe="voters")
+    """Settings without a word on voters: voters are weighed where that works."""
+    return _if_it_can(settings, believe="voters")
+
+
+def bounded_if_it_can(settings: ModelSettings) -> ModelSettings:
+    """Settings of a kernel model without a word on its budget: it keeps _BUDGET answers, unless it is to stop."""
+    if _kind(settings) != "kernel" or "budget" in settings.parameters or settings.stop is not None:
+        return settings
+    return _if_it_can(settings, parameters={**settings.parameters, "budget": _BUDGET})
+
+
+def _if_it_can(settings: ModelSettings, **changes: Any) -> ModelSettings:
+    """The settings with these changes, or without them where a model cannot be built so."""
+    changed = msgspec.structs.replace(settings, **changes)
     try:
-        check_settings(believing)
+        check_settings(changed)
     except RefusalError:
         return settings
-    return believing
+    return changed
 
 
 def _check_stop(learner: PickLearner, settings: ModelSettings) -> None:
     """Stopping is decided by a board in every round: the model must have one, and one that takes a moment."""
     if settings.stop is None:
         return
-    if _square(settings) and settings.features.dim > _LARGEST_STOPPING:
+    if _kind(settings) == "full" and settings.features.dim > _LARGEST_STOPPING:
         most = f"a full model that stops takes at most {_LARGEST_STOPPING} features"
         raise invalid(f"{most}, got {settings.features.dim}: set features.dim, or model='kernel'")
     try:
@@ -52,10 +67,10 @@ def _check_stop(learner: PickLearner, settings: ModelSettings) -> None:
         raise invalid(f"stop: {error}") from None
 
 
-def _square(settings: ModelSettings) -> bool:
-    """Whether its memory grows with the square of the features."""
+def _kind(settings: ModelSettings) -> str | None:
+    """Which kind of model it is: the memory of a full one grows with the square of the features."""
     row = next((one for one in registry.algorithms() if one.name == settings.algorithm), None)
-    return (settings.model or (row.models[0] if row is not None and row.models else None)) == "full"
+    return settings.model or (row.models[0] if row is not None and row.models else None)
 
 
 def _check_default(learner: PickLearner, answer: float) -> None:

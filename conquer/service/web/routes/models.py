@@ -14,7 +14,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.items import PARTS, learnt_parts
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.pick_settings import believing_if_it_can
+from conquer.service.model.pick_settings import believing_if_it_can, bounded_if_it_can
 from conquer.service.model.reading import decode_items
 from conquer.service.model.schemas import Item, Line, ModelSettings, NewModel, Strict
 from conquer.service.store import erasure as removal
@@ -91,7 +91,9 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
         size, most = task.build(settings, None)[0].size, max(_SMALL, call.server.settings.cache_bytes)
         if size > most:
             raise invalid(f"the model takes {size:,} bytes, the server has {most:,} for models: set features.dim")
-        return task, believing_if_it_can(settings) if open_belief and settings.task == "pick" else settings
+        if settings.task != "pick":
+            return task, settings
+        return task, bounded_if_it_can(believing_if_it_can(settings) if open_belief else settings)
 
     task, completed = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
