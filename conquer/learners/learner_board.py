@@ -27,7 +27,7 @@ def check_board(learner: Conquer, interval: str = "anytime") -> None:
             f"a board needs model='full' or model='kernel', got {type(model).__name__.lower()}: a diagonal model "
             "has no variances of differences; refit with one of these"
         )
-    if model.constants.budget > 0 and model.stats[st.LEARNT] > model.counts[PAIRS]:
+    if isinstance(model, Kernel) and model.constants.budget > 0 and model.stats[st.LEARNT] > model.counts[PAIRS]:
         raise ValueError(
             f"a board needs all answers, and with budget={model.constants.budget} the model has forgotten some: "
             "learn them again with budget=None"
