@@ -85,8 +85,7 @@ def api() -> str:
 def http() -> str:
     """Return the HTTP reference, made from the OpenAPI document."""
     from conquer import __version__
-    from conquer.service.web.app import ENDPOINTS
-    from conquer.service.web.openapi import document
+    from conquer.service.web.app import ENDPOINTS, document
 
     found = document(ENDPOINTS, __version__)
     schemas = found["components"]["schemas"]

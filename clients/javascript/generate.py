@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from conquer.service.web.app import ENDPOINTS
-from conquer.service.web.openapi import document
+from conquer.service.web.app import ENDPOINTS, document
 
 TARGET = Path(__file__).with_name("service.d.ts")
 _PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

@@ -110,13 +110,14 @@ def replay(
 
     from conquer.features.featurizer import needs_fitting
     from conquer.files import write_atomically
-    from conquer.service.model.schemas import MODEL_NAME_WORDS, is_model_name
+    from conquer.service.model.schemas import is_model_name
     from conquer.service.work import tasks
     from conquer.service.work.creation import create
     from conquer.service.work.ledgers import feed, opening_settings, read_ledger
 
     if not is_model_name(name):
-        raise ValueError(f"a model's name is {MODEL_NAME_WORDS}, got {name!r}")
+        words = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
+        raise ValueError(f"a model's name is {words}, got {name!r}")
     with Path(ledger).open("rb") as file:
         lines = list(read_ledger(file))
     settings = opening_settings(lines)

@@ -10,8 +10,7 @@ import pytest
 
 from conquer import cli
 from conquer.models.full import Full
-from conquer.service.model.decoding import in_words
-from conquer.service.model.schemas import NewModel, decoder
+from conquer.service.model.schemas import NewModel, decoder, in_words
 from conquer.study.arena.run import matches_of
 from conquer.study.arena.spec import ArenaSpec
 

@@ -10,11 +10,11 @@ from conquer.service.admin import keys_add
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
+from conquer.service.web.access import SMALL, Budget, Hold
 from conquer.service.web.app import ENDPOINTS
+from conquer.service.web.call import attachment, counted
 from conquer.service.web.connections import Bounds, Guard
-from conquer.service.web.limits import SMALL, Budget, Hold
 from conquer.service.web.metrics import Meters
-from conquer.service.web.replies import attachment, counted
 
 from .conftest import run
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from conquer.service.model.schemas import LARGEST
-from conquer.service.web.openapi import document
+from conquer.service.web.app import document
 
 from .conftest import run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conquer.service.model.event import Event
+from conquer.service.model.records import Event
 from conquer.service.model.schemas import AnswerRequest, ChooseRequest, Raw
 from conquer.service.settings import Settings
 from conquer.service.web.server import Server

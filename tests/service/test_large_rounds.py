@@ -5,9 +5,8 @@ import threading
 from functools import partial
 
 from conquer.service.engine import engine, loading
-from conquer.service.model.contents import bytes_of
 from conquer.service.model.reading import Reader
-from conquer.service.model.schemas import FeatureSettings, Item
+from conquer.service.model.schemas import FeatureSettings, Item, bytes_of
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Limits
 from conquer.service.store import log

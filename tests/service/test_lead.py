@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conquer.models.full import Full
-from conquer.service.model.spread import weight_spread
+from conquer.service.model.pick_learner import weight_spread
 
 from .conftest import run
 from .folds import rows_of, sqlite

@@ -5,8 +5,7 @@ import random
 import msgspec
 import pytest
 
-from conquer.service.model.event import Event
-from conquer.service.model.records import Decision, Entry, Raw, decoded, seal
+from conquer.service.model.records import Decision, Entry, Event, Raw, decoded, seal
 from conquer.service.model.schemas import ModelSettings
 from conquer.service.model.state import ModelState, OutOfTurnError
 from conquer.service.model.tally import Tally

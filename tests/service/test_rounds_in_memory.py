@@ -12,10 +12,9 @@ import pytest
 from conquer.features.hashing import Memo
 from conquer.rows import as_rows
 from conquer.service.errors import RefusalError
-from conquer.service.model.event import Event
 from conquer.service.model.pick_learner import build
 from conquer.service.model.reading import Reader
-from conquer.service.model.records import Decision, Entry
+from conquer.service.model.records import Decision, Entry, Event
 from conquer.service.model.schemas import LARGEST, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Limits
 from conquer.service.work.parser import questions

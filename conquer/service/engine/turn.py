@@ -11,8 +11,7 @@ from sqlalchemy import Connection
 
 from conquer.service.engine.loading import Build
 from conquer.service.errors import conflict, invalid, unknown_event
-from conquer.service.model.event import Event
-from conquer.service.model.records import Decision, Entry, seal
+from conquer.service.model.records import Decision, Entry, Event, seal
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Limits
 from conquer.service.store import log as log_table

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from conquer.features.featurizer import Featurizer
 from conquer.service.errors import RefusalError
-from conquer.service.model.event import Event
+from conquer.service.model.records import Event
 from conquer.service.model.schemas import Group, Item
 from conquer.types import Choice, Floats, Source
 

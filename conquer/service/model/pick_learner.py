@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from math import isfinite
 from typing import Any
 
@@ -19,17 +20,16 @@ from conquer.learners.batch import BatchLearner, batch_learner
 from conquer.learners.believer import Believer, believer
 from conquer.learners.conquer import Conquer
 from conquer.learners.voters import Voter
+from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.models.tables import own_bytes
 from conquer.rows import SparseRows, stack
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.drawing import draw_items
-from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import Chosen, Draw, May, Text
 from conquer.service.model.reading import Reader, ReadItems
+from conquer.service.model.records import Event
 from conquer.service.model.schemas import Group, Item, ModelSettings
-from conquer.service.model.spread import weight_spread
 from conquer.service.settings import Limits
 from conquer.types import Choice, Floats, Learner, Query, Source
 
@@ -40,6 +40,10 @@ MOST_VOTERS = 10_000
 """Names that a model weighs, the first to answer."""
 _WEIGHED = 8
 """A model's bytes are counted again when its answers have grown by one in this many."""
+_TRIES = 8
+"""Draws of items before all pairs are looked through."""
+_SPREAD = 2048
+"""Features of a full model whose rows are summed in a turn."""
 _WIDTHS = {st.UCB, st.RELATIVE_UCB, st.THOMPSON, st.CHALLENGER, st.SEPARATION}
 """Rules that compute the width of every item."""
 
@@ -356,3 +360,68 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
         return None
     own = {name.removeprefix(_FEATURIZER): a for name, a in arrays.items() if name.startswith(_FEATURIZER)}
     return Featurizer.from_settings(settings, own)
+
+
+def draw_items(
+    rng: random.Random, pool: Sequence[Group], taken: Set[str], count: int, may: May | None = None
+) -> Draw | None:
+    """Up to `count` items of one group, none of them `taken`, two of which `may` be asked about; None: there are none.
+
+    >>> pool = [Group([Item("a", text="x"), Item("b", text="y")])]
+    >>> [item.id for item in draw_items(random.Random(0), pool, set(), 5).items]
+    ['b', 'a']
+    >>> draw_items(random.Random(0), pool, set(), 5, lambda one, other: False) is None
+    True
+    """
+    for _ in range(1 if may is None else _TRIES):
+        group = pool[rng.randrange(len(pool))]
+        free = _free(group, taken)
+        if len(free) < 2:
+            open_groups = [one for one in pool if sum(item.id not in taken for item in one.items) >= 2]
+            if not open_groups:
+                return None
+            group = open_groups[rng.randrange(len(open_groups))]
+            free = _free(group, taken)
+        drawn = rng.sample(free, min(count, len(free)))
+        if may is None or open_pair(drawn, may) is not None:
+            return Draw(drawn, group.context)
+    # Few pairs are left: as soon as one is found, it is the round.
+    first = rng.randrange(len(pool))
+    for group in (*pool[first:], *pool[:first]):
+        pair = open_pair(_free(group, taken), may)
+        if pair is not None:
+            return Draw(pair, group.context)
+    return None
+
+
+def _free(group: Group, taken: Set[str]) -> list[Item]:
+    return [item for item in group.items if item.id not in taken]
+
+
+def open_pair(items: Sequence[Item], may: May | None) -> list[Item] | None:
+    """The first two items that may be asked about together."""
+    pairs = combinations(items, 2)
+    return next(([one, other] for one, other in pairs if may is None or may(one.id, other.id)), None)
+
+
+def weight_spread(model: Any) -> Floats | None:
+    """(D,): the standard deviation of each weight if every answer were a fair coin's; None where that is not known.
+
+    A weight is A^-1 times a sum over answers, whose covariance is A - lam I where answers vary by 1, the most they can.
+    A diagonal model knows A's diagonal alone, and takes the features for independent.
+
+    >>> model = Diagonal(2)
+    >>> model.update([[1.0, 0.0], [0.0, 0.0]], {0: 1.0, 1: -1.0}, +1)
+    >>> [round(float(one), 3) for one in weight_spread(model)], model.weights().tolist()
+    ([0.5, 0.0], [0.5, 0.0])
+    """
+    if isinstance(model, Diagonal):
+        precision = model.precision()
+        spread: Floats = np.sqrt(np.maximum(precision - model.lam, 0.0)) / precision
+        return spread
+    if isinstance(model, Full) and model.dim <= _SPREAD:
+        inverse = model.inverse
+        squares = inverse.diagonal() - model.lam * np.einsum("ij,ij->i", inverse, inverse)
+        found: Floats = np.sqrt(np.maximum(squares, 0.0))
+        return found
+    return None

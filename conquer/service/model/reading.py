@@ -14,7 +14,7 @@ from conquer.features.hashing import MOST_PRODUCTS
 from conquer.items import PARTS, ItemParts, Part, has_parts, learnt_parts
 from conquer.rows import SparseRows, compressed
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.decoding import decoded
+from conquer.service.model.learner_protocol import Text
 from conquer.service.model.schemas import (
     ANSWER_WORDS,
     IDENTIFIER,
@@ -23,8 +23,7 @@ from conquer.service.model.schemas import (
     Context,
     FeatureSettings,
     Item,
-    NewContext,
-    NewItem,
+    decoded,
 )
 from conquer.service.settings import Limits
 
@@ -34,8 +33,8 @@ class _VectorItem(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     vector: list[float]
 
 
-_items, _new_items = msgspec.json.Decoder(list[Item]).decode, msgspec.json.Decoder(list[NewItem]).decode
-_context, _new_context = msgspec.json.Decoder(Context).decode, msgspec.json.Decoder(NewContext).decode
+_items = msgspec.json.Decoder(list[Item]).decode
+_context = msgspec.json.Decoder(Context).decode
 _vector_items = msgspec.json.Decoder(list[_VectorItem]).decode
 _is_text = re.compile(IDENTIFIER).fullmatch
 _VECTOR, _BEGINNING = b'"vector"', 512
@@ -50,8 +49,6 @@ _UNFITTED = (
     "features of kind {!r} with columns {!r} must be fitted before the first round: upload items, whose words are then"
     " counted once, or import a model file that was saved with its featurizer"
 )
-Text = tuple[bytes, bytes]
-"""A round's items and its context, as JSON."""
 
 
 class ReadItems(msgspec.Struct, gc=False):
@@ -126,12 +123,12 @@ class Reader:
             return refusal
 
     def _read(self, raw: bytes, raw_context: bytes, room: int | None) -> ReadItems:
-        items = decode_items(raw, room is not None)
+        items = decode_items(raw)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
         context: Any = None
         if raw_context != _NO_CONTEXT:
-            context = decoded(_context if room is None else _new_context, raw_context, "context")
+            context = decoded(_context, raw_context, "context")
             if type(context) is dict and has_parts(context) and (unknown := context.keys() - {*PARTS}):
                 raise invalid(f"context: beside a vector or features there is room for a text, got {min(unknown)!r}")
         values = _values(items, kind)
@@ -237,8 +234,7 @@ def _batch(rounds: dict[int, tuple[list[str], list[list[float]]]], dim: int, roo
     vectors = [vector for _, vectors in rounds.values() for vector in vectors]
     try:
         rows = _vector_rows(vectors, dim) if vectors else None
-        # The log may hold larger numbers, from before there was a bound.
-        if rows is not None and room is not None and np.maximum.reduce(np.abs(rows.data), initial=0.0) > LARGEST:
+        if rows is not None and np.maximum.reduce(np.abs(rows.data), initial=0.0) > LARGEST:
             raise ValueError(f"values must be within {LARGEST:g}")
     except ValueError:
         # One of them is refused, or they differ in length.
@@ -306,11 +302,9 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
         raise invalid(f"features: {error}") from None
 
 
-def decode_items(raw: bytes, new: bool = False) -> list[Item]:
-    """Items of the log, or with `new` those of a request, which have bounds."""
-    decode: Any = _new_items if new else _items
-    items: list[Item] = decoded(decode, raw, "items")
-    return items
+def decode_items(raw: bytes) -> list[Item]:
+    """The items of a round. Raises RefusalError."""
+    return decoded(_items, raw, "items")
 
 
 def same_round(known: Text, given: Text) -> bool:

@@ -1,18 +1,21 @@
-"""What comes in and goes out over HTTP, typed: the route table, the OpenAPI document and the checks all read this."""
+"""Requests and replies as types, and the decoding of JSON into them. The OpenAPI document is made from these."""
 
+import contextlib
 import math
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from conquer.features import vocabulary
 from conquer.features.featurizer import Columns, Products
-from conquer.features.vocabulary import Kind
 from conquer.items import Part
+from conquer.service.errors import Kind, RefusalError, invalid
 
+Decoded = TypeVar("Decoded")
 Raw = msgspec.Raw
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
 IDENTIFIER, LONGEST_IDENTIFIER = r"[^\x00-\x1f\x7f/?#\\]+", 200
@@ -25,26 +28,23 @@ Line = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*(?!\n)$")
 LARGEST = 1e15
 """No number of an item or a context is larger: squares, sums and quotients of them stay far from what overflows."""
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
-Value = str | float | bool
-NewValue = str | Number | bool
-Context = str | dict[str, Value | list[float] | dict[str, Value]] | list[float] | None
+Value = str | Number | bool
+Context = str | dict[str, Value | list[Number] | dict[str, Value]] | list[Number] | None
 """A text, features or a vector; or a dict of some of the three, by the names `text`, `features` and `vector`."""
-NewContext = str | dict[str, NewValue | list[Number] | dict[str, NewValue]] | list[Number] | None
 Parameter = (
     Annotated[str, Meta(max_length=64)] | Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | bool | None
 )
 """What a parameter can be: nothing nested, no number of more digits than a machine's."""
 ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
-MODEL_NAME_WORDS = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PATTERN = re.compile(r"matching regex (['\"]).*?\1(?= - at |$)", re.DOTALL)
 Format = Literal["plain", "markdown", "code"]
-ItemMeta = dict[str, str | int | float | bool | list[str] | None]
 _MetaName = Annotated[str, Meta(max_length=200)]
 _Word = Annotated[str, Meta(max_length=2000)]
 _Whole = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
 _Words = Annotated[list[_MetaName], Meta(max_length=64)]
-NewItemMeta = Annotated[dict[_MetaName, _Word | _Whole | float | bool | _Words | None], Meta(max_length=64)]
+ItemMeta = Annotated[dict[_MetaName, _Word | _Whole | float | bool | _Words | None], Meta(max_length=64)]
 UPLOADED = r"[0-9a-f]{32}\.(png|jpg|webp|gif)"
 """The name of an uploaded image: a digest of its bytes, and what it is."""
 IMAGE = rf"^(/(?![/\\])[^\x00-\x20\x7f\\]*|{UPLOADED})(?!\n)$"
@@ -62,7 +62,7 @@ class FeatureSettings(Strict):
     """
 
     dim: Annotated[int, Meta(ge=1, le=1 << 24)] = 1 << 18
-    kind: Kind = "binary"
+    kind: vocabulary.Kind = "binary"
     columns: Columns = "hashing"
     ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
         default_factory=lambda: [1, 2]
@@ -130,34 +130,39 @@ class NewModel(ModelSettings, kw_only=True):
 
 
 class Item(Strict):
-    """An item as the store holds it: its id, what is learnt of it, and what is only shown and exported; of any size.
+    """An item: its vector is learnt, or its text where it has none, and its features, unless the model says otherwise.
 
-    Learnt are its vector, or its text where it has none, and its features, unless the model says otherwise.
+    All else is only shown and exported.
     """
 
-    id: str
+    id: Identifier
     text: str | None = None
     features: dict[str, Value] | None = None
-    vector: list[float] | None = None
-    label: str | None = None
+    vector: list[Number] | None = None
+    label: Annotated[str, Meta(max_length=500)] | None = None
     """A name for people."""
     meta: ItemMeta | None = None
-    """Whatever else is known of it, shown and exported."""
-    image: str | None = None
+    """Whatever else is known of it."""
+    image: Annotated[str, Meta(max_length=500, pattern=IMAGE)] | None = None
     """A path on this server, or the name of an image that was uploaded to the model."""
     format: Format | None = None
     """How pages show its text; None: as the model says."""
 
 
-class NewItem(Item):
-    """An item: its vector is learnt, or its text where it has none, and its features; all else is for people."""
+def bytes_of(item: Item) -> int:
+    """Bytes of an item in memory, roughly."""
+    words = len(item.text or "") + len(item.label or "") + len(item.image or "")
+    entries = [*(item.features or {}).items(), *(item.meta or {}).items()]
+    return (
+        500 + 2 * words + 32 * len(item.vector or ()) + sum(200 + 2 * len(name) + _long(one) for name, one in entries)
+    )
 
-    id: Identifier
-    features: dict[str, NewValue] | None = None
-    vector: list[Number] | None = None
-    label: Annotated[str, Meta(max_length=500)] | None = None
-    meta: NewItemMeta | None = None
-    image: Annotated[str, Meta(max_length=500, pattern=IMAGE)] | None = None
+
+def _long(value: Any) -> int:
+    """Bytes of a feature's or meta's value beyond those of a number."""
+    if isinstance(value, list):
+        return sum(60 + 2 * len(word) for word in value)
+    return 2 * len(value) if isinstance(value, str) else 0
 
 
 class Group(Strict):
@@ -286,3 +291,55 @@ class Failure(msgspec.Struct):
 
 def is_model_name(text: str) -> bool:
     return _MODEL_NAME.fullmatch(text) is not None
+
+
+def decoded(decode: Callable[[bytes], Decoded], raw: bytes, what: str) -> Decoded:
+    """What these bytes hold, by a typed decoder; a RefusalError that says what is wrong with `what`.
+
+    Parts that a decoder leaves as they came (`msgspec.Raw`) are UTF-8 too, so that they can be stored as text.
+
+    >>> decoded(msgspec.json.Decoder(list[int]).decode, b"[1]", "the body")
+    [1]
+    >>> decoded(msgspec.json.Decoder(msgspec.Raw).decode, b'"\\xff"', "the body")
+    Traceback (most recent call last):
+    conquer.service.errors.RefusalError: the body is not UTF-8: invalid start byte at byte 1
+    """
+    try:
+        if not raw.isascii():
+            raw.decode()
+        return decode(raw)
+    except msgspec.ValidationError as error:
+        raise invalid(f"{what}: {in_words(str(error))}") from None
+    except UnicodeDecodeError as error:
+        message = f"{what} is not UTF-8: {error.reason} at byte {error.start}"
+    except msgspec.DecodeError as error:
+        message = f"{what} is not JSON: {error}"
+    except RecursionError:
+        message = f"{what} is nested too deeply"
+    raise RefusalError(Kind.MALFORMED, "malformed", message)
+
+
+def for_no_body(decode: Callable[[bytes], object] | None) -> bytes:
+    """What stands for no body at all: an empty object, where everything in it may be left out."""
+    if decode is not None:
+        with contextlib.suppress(msgspec.ValidationError):
+            decode(b"{}")
+            return b"{}"
+    return b""
+
+
+def in_words(message: str) -> str:
+    """A refusal of a text by a pattern, in words.
+
+    >>> in_words("Expected `str` matching regex '^[A-Za-z0-9][A-Za-z0-9._-]*(?!\\\\n)$' - at `$.name`")
+    'Expected `str` of letters, digits, dots, hyphens or underscores, beginning with a letter or a digit - at `$.name`'
+    """
+
+    def words(found: re.Match[str]) -> str:
+        if "png|jpg" in found.group():
+            return "that is a path beginning with one slash, or the name of an uploaded image"
+        if "A-Za-z0-9" in found.group():
+            return "of letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
+        return "without control characters, slashes, backslashes, ? and #, and not . or .. alone"
+
+    return _PATTERN.sub(words, message)

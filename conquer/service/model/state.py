@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from conquer.service.errors import RefusalError, invalid
-from conquer.service.model.contents import bytes_of
-from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.records import (
     Answered,
@@ -20,6 +18,7 @@ from conquer.service.model.records import (
     Entry,
     Erased,
     Erasure,
+    Event,
     Expired,
     Flagged,
     Measured,
@@ -27,7 +26,7 @@ from conquer.service.model.records import (
     Unreadable,
     Voted,
 )
-from conquer.service.model.schemas import Group, ModelSettings
+from conquer.service.model.schemas import Group, ModelSettings, bytes_of
 from conquer.service.model.tally import Recent, Tally
 from conquer.tickets import stream, tickets
 from conquer.types import Choice

@@ -10,13 +10,13 @@ import msgspec
 from sqlalchemy import Connection, Select, bindparam, func, select, true
 
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.model.event import Event
 from conquer.service.model.records import (
     FOLD,
     NAMES,
     Corrected,
     Decision,
     Entry,
+    Event,
     Settled,
     Unreadable,
     Voted,

@@ -13,12 +13,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.decoding import decoded, for_no_body
-from conquer.service.model.schemas import BatchAnswers, decoder, is_model_name
+from conquer.service.model.schemas import BatchAnswers, decoded, decoder, for_no_body, is_model_name
 from conquer.service.store.keys import Key
 from conquer.service.web.access import speak_as
-from conquer.service.web.call import Call
-from conquer.service.web.replies import JSON, counted, encode, failure, refused, reply
+from conquer.service.web.call import JSON, Call, counted, encode, failure, refused, reply
 from conquer.service.web.server import Server
 
 logger = logging.getLogger("conquer.service")

@@ -26,9 +26,8 @@ from conquer.service.store.database import Database, NoStoreError, StoreError
 from conquer.service.store.keys import all_invitations, cookie_secret, end_session, ended_sessions
 from conquer.service.store.log import Header, all_headers
 from conquer.service.store.servers import BEAT
-from conquer.service.web.access import Access, origins_of
+from conquer.service.web.access import Access, Budget, Rates, origins_of
 from conquer.service.web.connections import Bounds
-from conquer.service.web.limits import Budget, Rates
 from conquer.service.web.metrics import Meters
 from conquer.service.work import tasks
 from conquer.service.work.boards import Boards

@@ -9,10 +9,9 @@ from sqlalchemy import delete
 from conquer.answers import AnswerError, leftmost, read_answer
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import Chosen, ServedLearner
 from conquer.service.model.reading import decode_items, same_round
-from conquer.service.model.records import ABSENT, Answered, Corrected, Decision
+from conquer.service.model.records import ABSENT, Answered, Corrected, Decision, Event
 from conquer.service.model.schemas import (
     ANSWER_WORDS,
     AnswerReply,

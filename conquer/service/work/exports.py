@@ -3,7 +3,7 @@
 import csv
 import functools
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy import Connection
 
-from conquer.service.model.contents import EXPORTED, content_of, items_in, prompt_of, shown_of, shown_with, text_of
-from conquer.service.model.event import Event
-from conquer.service.model.records import ABSENT, Answered, Entry, Voted
-from conquer.service.model.schemas import EventId, Identifier, Raw
+from conquer.items import SHOWN, has_parts
+from conquer.service.model.reading import decode_items
+from conquer.service.model.records import ABSENT, Answered, Entry, Event, Voted
+from conquer.service.model.schemas import EventId, Identifier, Item, Raw
 from conquer.service.store import log
 from conquer.service.store.database import Database
 
@@ -24,6 +24,7 @@ _ROWS = 250
 """Rows read for one chunk."""
 _BYTES = 4 << 20
 """A chunk ends with the answer that exceeds this: each may be as long as its items."""
+EXPORTED = tuple(name for name in SHOWN if name != "format")
 _COLUMNS = (
     "position", "at", "event_id", "voter", "kind", "winner", "value", "weight", "learnt", "reason", "seconds", "left",
     "first_id", "first", "first_score", "second_id", "second", "second_score", "context", "source",
@@ -187,3 +188,48 @@ def _safe(cell: Any) -> Any:
         return cell
     formula = cell[:1] in ("\t", "\r", "\n") or cell.lstrip()[:1] in ("=", "+", "-", "@")
     return f"'{cell}" if formula else cell
+
+
+def items_in(raw: Any) -> dict[str, Item]:
+    """The items of a row, by id."""
+    return {item.id: item for item in decode_items(bytes(raw))}
+
+
+def content_of(item: Item) -> Any:
+    """Its text, or else its features or its vector.
+
+    >>> content_of(Item("a", text="good tea", vector=[0.5])), content_of(Item("b", vector=[0.5]))
+    ('good tea', [0.5])
+    """
+    return item.text if item.text is not None else item.features or item.vector
+
+
+def prompt_of(raw: Any) -> Any:
+    """A context as it came, or its text where that stands beside a vector or features.
+
+    >>> prompt_of(b'"a pot for two"'), prompt_of(b'{"text": "a pot for two", "vector": [0.5]}'), prompt_of(b"null")
+    ('a pot for two', 'a pot for two', None)
+    """
+    context = msgspec.json.decode(bytes(raw))
+    return context["text"] if has_parts(context) and isinstance(context.get("text"), str) else context
+
+
+def text_of(content: Any) -> str | None:
+    """A text as it is, None as None, anything else as JSON."""
+    return content if content is None or isinstance(content, str) else msgspec.json.encode(content).decode()
+
+
+def shown_of(item: Item | None) -> list[str | None]:
+    """Its label, its meta as JSON and its image, as cells of a table."""
+    return [text_of(getattr(item, name, None)) for name in EXPORTED]
+
+
+def shown_with(items: dict[str, Item], names: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """{role_label, role_meta, role_image} of the items with these (role, id), where any of them has it.
+
+    >>> items = {"a": Item("a", text="x", label="A"), "b": Item("b", text="y")}
+    >>> shown_with(items, [("chosen", "a"), ("rejected", "b")])
+    {'chosen_label': 'A', 'rejected_label': None}
+    """
+    there = [name for name in EXPORTED if any(getattr(items[one], name) is not None for _, one in names)]
+    return {f"{role}_{name}": getattr(items[one], name) for name in there for role, one in names}

@@ -7,13 +7,12 @@ from sqlalchemy import Connection, select
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
-from conquer.service.model.contents import content_of, items_in, prompt_of, text_of
-from conquer.service.model.event import Event
-from conquer.service.model.records import Answered, Entry, Flagged, Settled, Voted
+from conquer.service.model.records import Answered, Entry, Event, Flagged, Settled, Voted
 from conquer.service.model.schemas import AnswerReply, Item
 from conquer.service.store import log as log_table
 from conquer.service.store.log import flags_after, settled_up_to
 from conquer.service.store.schema import log
+from conquer.service.work.exports import content_of, items_in, prompt_of, text_of
 
 PER_VOTER, PER_EVENT, OPEN = 5, 20, 10_000
 """Flags by one voter on one event, on one event in all, and unsettled ones of a model. 2,000 characters each."""

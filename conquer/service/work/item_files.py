@@ -13,9 +13,8 @@ from conquer.data.items import number_or_text, part_columns, part_of_cell
 from conquer.data.tables import Chunk, chunks, sniff
 from conquer.items import SHOWN
 from conquer.service.errors import RefusalError, invalid
-from conquer.service.model.contents import text_of
-from conquer.service.model.decoding import in_words
-from conquer.service.model.schemas import ANSWER_WORDS, IMAGE, LARGEST, Format, Group, Item, NewContext, NewItem
+from conquer.service.model.schemas import ANSWER_WORDS, IMAGE, LARGEST, Context, Format, Group, Item, in_words
+from conquer.service.work.exports import text_of
 
 _LISTS, _PAIR = ("items", "responses"), ("chosen", "rejected")
 _META = "meta."
@@ -184,7 +183,7 @@ class _Reading:
         # Without any content an item is its id.
         kept = kept or {"features": {"id": name}}
         try:
-            item = msgspec.convert({"id": name, **kept, **shown}, NewItem)
+            item = msgspec.convert({"id": name, **kept, **shown}, Item)
         except msgspec.ValidationError as error:
             raise invalid(f"item {self.rows}: {in_words(str(error))}") from None
         self._weigh(item)
@@ -275,6 +274,6 @@ def _check(group: Group) -> None:
         alone = "the file has only one item" if group.context is None else prompt
         raise invalid(f"{alone}, {group.items[0].id!r}; a question needs at least two")
     try:
-        group.context = msgspec.convert(group.context, NewContext)
+        group.context = msgspec.convert(group.context, Context)
     except msgspec.ValidationError as error:
         raise invalid(f"the prompt of {group.items[0].id!r}: {error}") from None

@@ -10,10 +10,8 @@ from msgspec import Meta
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.decoding import decoded
-from conquer.service.model.event import Event
-from conquer.service.model.records import NAMES, Answered, Corrected, Decision, Expired, Voted
-from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings
+from conquer.service.model.records import NAMES, Answered, Corrected, Decision, Event, Expired, Voted
+from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings, decoded
 from conquer.service.model.state import ModelState
 from conquer.service.model.tally import Tally, read_tally
 from conquer.service.work.decisions import weigh

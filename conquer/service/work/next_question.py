@@ -10,10 +10,10 @@ from sqlalchemy import delete, insert, select
 from conquer.answers import leftmost
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict
-from conquer.service.model.drawing import open_pair
-from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import Draw, May
+from conquer.service.model.pick_learner import open_pair
 from conquer.service.model.reading import decode_items
+from conquer.service.model.records import Event
 from conquer.service.model.schemas import ChooseReply, Group, Item
 from conquer.service.store import log
 from conquer.service.store.schema import leases

@@ -12,11 +12,10 @@ from sqlalchemy import Connection, select
 from conquer.service.engine.loading import Build
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.model.contents import bytes_of
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.reading import Reader
 from conquer.service.model.records import CorpusFitted
-from conquer.service.model.schemas import FeatureSettings, Group, Item, ModelSettings
+from conquer.service.model.schemas import FeatureSettings, Group, Item, ModelSettings, bytes_of
 from conquer.service.settings import Limits
 from conquer.service.store import items as pool_table
 from conquer.service.store import snapshots

@@ -14,12 +14,10 @@ from conquer.data.tables import sniff
 from conquer.data.votes import Vote, VoteReading
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.decoding import in_words
-from conquer.service.model.event import Event
 from conquer.service.model.pick_learner import PickLearner
 from conquer.service.model.reading import Reader
-from conquer.service.model.records import ABSENT, Entry, Voted
-from conquer.service.model.schemas import Group, Identifier, Item, NewContext, NewItem, Raw
+from conquer.service.model.records import ABSENT, Entry, Event, Voted
+from conquer.service.model.schemas import Context, Group, Identifier, Item, Raw, in_words
 from conquer.service.work.decisions import weigh
 from conquer.service.work.pool import Run, groups_of, parts
 
@@ -140,7 +138,7 @@ def _vote(one: Vote, content: str, known: Known, reader: Reader) -> ReadVote:
         context = context if group.context is None else group.context
     else:
         first, second = (_item(thing, content) for thing in (one.first, one.second))
-    items, about = _json([first, second]), _json(msgspec.convert(context, NewContext))
+    items, about = _json([first, second]), _json(msgspec.convert(context, Context))
     read = reader.read(items, about, reader.limits.cells)
     names = first.id, second.id
     row = Voted(
@@ -158,10 +156,10 @@ def _vote(one: Vote, content: str, known: Known, reader: Reader) -> ReadVote:
 def _item(thing: Any, content: str) -> Item:
     """The item of a vote for a model without items: an id is a feature, any other content is named by its digest."""
     if content == "ids":
-        return msgspec.convert({"id": thing, "features": {"id": thing}}, NewItem)
+        return msgspec.convert({"id": thing, "features": {"id": thing}}, Item)
     key = {"texts": "text", "dicts": "features", "vectors": "vector"}[content]
     name = hashlib.blake2b(_json(thing), digest_size=8).hexdigest()
-    return msgspec.convert({"id": name, key: thing}, NewItem)
+    return msgspec.convert({"id": name, key: thing}, Item)
 
 
 def _learn(turn: Turn, part: Sequence[tuple[str, ReadVote]]) -> Counter[str]:

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from conquer.service.model.decoding import decoded
-from conquer.service.model.schemas import BatchAnswers, BatchChoose, Strict, decoder
+from conquer.service.model.schemas import BatchAnswers, BatchChoose, Strict, decoded, decoder
 
 NAMES = [
     *(f"a{chr(code)}b" for code in (*range(0x180), 0x2028, 0x1F600)),

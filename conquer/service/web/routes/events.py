@@ -9,7 +9,7 @@ from msgspec import Meta
 from conquer.service.engine.queue import Generation
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError
-from conquer.service.model.event import Event
+from conquer.service.model.records import Event
 from conquer.service.model.schemas import (
     AnswerReply,
     AnswerRequest,
@@ -19,15 +19,14 @@ from conquer.service.model.schemas import (
     BatchReply,
     ChooseReply,
     ChooseRequest,
+    Context,
     EventId,
     Identifier,
-    NewContext,
-    NewItem,
+    Item,
     Strict,
 )
-from conquer.service.web.call import Call
+from conquer.service.web.call import STATUS, Call
 from conquer.service.web.endpoint import Routes
-from conquer.service.web.replies import STATUS
 from conquer.service.work import decisions, flags
 
 routes = Routes()
@@ -56,10 +55,10 @@ EXAMPLES = [
 class ChooseDocument(Strict):
     """A round. `event_id` makes the request safe to repeat; `voter` is the person who will answer."""
 
-    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000, examples=EXAMPLES)]
-    context: Annotated[
-        NewContext, Meta(examples=["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}])
-    ] = None
+    items: Annotated[list[Item], Meta(min_length=1, max_length=1000, examples=EXAMPLES)]
+    context: Annotated[Context, Meta(examples=["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}])] = (
+        None
+    )
     event_id: EventId | None = None
     voter: Identifier | None = None
 

@@ -7,9 +7,8 @@ from starlette.responses import Response
 
 from conquer.kernels.core import background
 from conquer.service.errors import Kind, RefusalError, stopping
-from conquer.service.web.call import Call
+from conquer.service.web.call import Call, reply
 from conquer.service.web.endpoint import Routes
-from conquer.service.web.replies import reply
 
 routes = Routes()
 

@@ -13,9 +13,8 @@ from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
 from conquer.service.model.schemas import UPLOADED, Format, Identifier, ModelSettings, Strict
 from conquer.service.store import images, log
-from conquer.service.web.call import Call
+from conquer.service.web.call import Call, reply
 from conquer.service.web.endpoint import Routes
-from conquer.service.web.replies import reply
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look
 from conquer.service.work.item_files import Uploaded

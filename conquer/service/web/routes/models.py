@@ -21,9 +21,8 @@ from conquer.service.store import erasure as removal
 from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database
 from conquer.service.store.schema import models
-from conquer.service.web.call import Call
+from conquer.service.web.call import Call, attachment, reply
 from conquer.service.web.endpoint import Routes
-from conquer.service.web.replies import attachment, reply
 from conquer.service.work import tasks
 from conquer.service.work.creation import create, imported
 from conquer.service.work.listing import ModelInfo, described

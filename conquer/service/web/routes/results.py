@@ -18,11 +18,10 @@ from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
 from conquer.service.model.pick_learner import PickLearner
-from conquer.service.model.schemas import Identifier, NewContext, NewItem, Raw, Strict
+from conquer.service.model.schemas import Context, Identifier, Item, Raw, Strict
 from conquer.service.store import log
-from conquer.service.web.call import Call
+from conquer.service.web.call import Call, attachment
 from conquer.service.web.endpoint import Routes
-from conquer.service.web.replies import attachment
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look, RankingReply, rank
 from conquer.service.work.erasure import Gone, erase_person
@@ -69,8 +68,8 @@ class RankingRequest(Strict):
 class RankingDocument(Strict):
     """Items to rank, as in choose; no round is used."""
 
-    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000)]
-    context: NewContext = None
+    items: Annotated[list[Item], Meta(min_length=1, max_length=1000)]
+    context: Context = None
 
 
 @routes.add("GET", "/v1/models/{name}/board", "read")

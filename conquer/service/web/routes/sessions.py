@@ -16,9 +16,8 @@ from conquer.service.model.schemas import Line, Strict
 from conquer.service.store import log
 from conquer.service.store.keys import Invitation, all_invitations, end_session, invite, use, withdraw
 from conquer.service.web.access import COOKIE, SECONDS
-from conquer.service.web.call import Call
+from conquer.service.web.call import Call, encode, reply
 from conquer.service.web.endpoint import Routes
-from conquer.service.web.replies import encode, reply
 
 routes = Routes()
 _HOURS = 24 * 366

@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 
 from conquer.data.treebank import Sentence, parse, text_of
 from conquer.parsing.parser import Parser
-from conquer.service.model.event import Event
-from conquer.service.model.records import Answered
+from conquer.service.model.records import Answered, Event
 from conquer.service.model.schemas import Group
 from conquer.service.work.exports import Record
 from conquer.service.work.parser.questions import asked_about, read_sentence

@@ -19,9 +19,9 @@ from conquer.parsing.parser import Parser
 from conquer.parsing.prior import begin
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import Chosen, Draw, May, ServedLearner, Text
 from conquer.service.model.reading import decode_items
+from conquer.service.model.records import Event
 from conquer.service.model.schemas import Group, ModelSettings
 from conquer.service.work.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
 from conquer.types import Choice, Query, Source
@@ -82,7 +82,7 @@ class ParseLearner(ServedLearner):
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadSentence:
         """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""
-        found = decode_items(items, room is not None)
+        found = decode_items(items)
         if len(found) != 1 or found[0].text is None:
             raise invalid("a parse question has one item, whose text is a sentence in CoNLL-U")
         read = ReadSentence(read_sentence(found[0].text, found[0].id), read_asked(context))

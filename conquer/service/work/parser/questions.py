@@ -8,9 +8,8 @@ import msgspec
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.service.errors import invalid
-from conquer.service.model.decoding import decoded
 from conquer.service.model.learner_protocol import Draw
-from conquer.service.model.schemas import Context, Group, Item
+from conquer.service.model.schemas import Context, Group, Item, decoded
 
 LONGEST = 120
 _context = msgspec.json.Decoder(Context).decode
