@@ -112,8 +112,8 @@ def replay(
     from conquer.files import write_atomically
     from conquer.service.model.schemas import is_model_name
     from conquer.service.work import tasks
-    from conquer.service.work.creation import create
     from conquer.service.work.ledgers import feed, opening_settings, read_ledger
+    from conquer.service.work.tasks import create
 
     if not is_model_name(name):
         words = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"

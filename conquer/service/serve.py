@@ -29,8 +29,8 @@ from conquer.service.web.app import make_app
 from conquer.service.web.connections import Guard, room_for
 from conquer.service.web.server import Server
 from conquer.service.work import tasks
-from conquer.service.work.creation import create
 from conquer.service.work.pool import add_groups
+from conquer.service.work.tasks import create
 
 logger = logging.getLogger("conquer.service")
 _EVERYWHERE = ("0.0.0.0", "::")

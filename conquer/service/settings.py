@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 _LAST_PORT = 65535
@@ -12,7 +13,7 @@ def _setting(default: Any, help: str, secret: bool = False) -> Any:  # noqa: A00
     return field(default=default, metadata={"help": help}, repr=not secret)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limits:
     """What one request, one model and one key may take; anything above is refused before it is read or stored."""
 
@@ -30,7 +31,7 @@ class Limits:
     fitting_bytes: int = 256 << 20
     """Memory for the distinct features of a corpus while a model's features are fitted to it."""
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Features of a request's items, products with the context's features included.
 
@@ -39,7 +40,7 @@ class Limits:
         return max(1_000_000, self.round_bytes // 16)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings(Limits):
     """How a server runs. `from_environment` reads CONQUER_HOST, CONQUER_PORT, CONQUER_STORE and so on.
 

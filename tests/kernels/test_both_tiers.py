@@ -24,7 +24,7 @@ from conquer.parsing.training import Annotator, Recipe, Training, supervise
 from conquer.registry import MODELS, algorithms, find, make, table
 from conquer.rows import Rounds, as_rows
 from conquer.service.model import pick_settings
-from conquer.service.work.parser import parse_learner
+from conquer.service.work import parse_learner
 from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
 

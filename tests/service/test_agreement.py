@@ -13,9 +13,8 @@ from conquer.service.jobs.upkeep import look_around
 from conquer.service.model.schemas import BatchAnswer, ChooseRequest, FeatureSettings, ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
-from conquer.service.work.creation import create
 from conquer.service.work.decisions import decide
-from conquer.service.work.tasks import build
+from conquer.service.work.tasks import build, create
 
 from . import cluster
 

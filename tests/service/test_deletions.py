@@ -8,12 +8,13 @@ import time
 
 import pytest
 
+from conquer.service.jobs import upkeep
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.upkeep import sweep_deleted
-from conquer.service.store import erasure as removal
 from conquer.service.store.backup import back_up
 from conquer.service.store.database import Database
+from conquer.service.store.schema import log
 from conquer.service.web import server as running
 
 from . import cluster
@@ -28,8 +29,8 @@ TABLES = ("log", "snapshots", "items", "leases", "pruned", "retired", "digests")
 def by_hand(monkeypatch):
     """Nothing is swept unless the test does it, and little at once."""
     monkeypatch.setattr(running.Server, "_sweep_deleted", lambda server: None)
-    monkeypatch.setattr(removal, "_ROWS", 7)
-    monkeypatch.setattr(removal, "_PIECES", 1)
+    monkeypatch.setattr(upkeep, "_ROWS", 7)
+    monkeypatch.setattr(upkeep, "_PIECES", 1)
 
 
 async def three(client, engine):
@@ -87,9 +88,8 @@ def test_a_slice_is_small(local, tmp_path, by_hand):
             await client.delete("/v1/models/c")
         database = Database(sqlite(tmp_path))
         with contextlib.closing(database), database.writing() as connection:
-            table, model = removal.orphan(connection)
-            assert (table.name, model) == ("log", 3)
-            assert removal.delete_slice(connection, table, model)
+            assert upkeep.orphan(connection)[1] == 3
+            assert upkeep.delete_slice(connection, log, 3)
         assert rows(tmp_path, 3)[0] == 16 - 7
 
     run(go())

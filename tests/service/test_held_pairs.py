@@ -66,8 +66,6 @@ def forgotten(world: World, events: list[str]) -> None:
 def outcome(world: World) -> Any:
     """All that the log has come to, without the names and times that chance has made."""
     tally = world.tally()
-    for one in tally.recent:
-        one.event, one.at = "", 0.0
     rows = [(row.position, row.kind, row.voter, row.text) for row in rows_of(world.address, "m")[1]]
     return world.weights(), tally, rows
 

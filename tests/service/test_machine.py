@@ -15,8 +15,8 @@ from conquer.service.model.schemas import BatchAnswer, ChooseRequest, FeatureSet
 from conquer.service.settings import Settings
 from conquer.service.store import log
 from conquer.service.web.server import Server
-from conquer.service.work.creation import create
 from conquer.service.work.decisions import decide, undo
+from conquer.service.work.tasks import create
 
 from .folds import loaded, slow_fold
 

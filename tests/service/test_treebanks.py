@@ -235,7 +235,7 @@ def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comment
             await client.post("/v1/models", json=MADE)
             await client.post("/v1/models/p/items", content=bank.encode())
             await answer_all(client, "ann", 30)
-            undone = (await client.get("/v1/models/p")).json()["summary"]["recent"][0]["event"]
+            undone = (await client.get("/v1/models/p/latest")).json()["rows"][0]["event"]
             assert (await client.post(f"/v1/models/p/events/{undone}/undo", json={"voter": "ann"})).status_code == 200
             for name, path in (("answers.jsonl", "log?format=answers"), ("trees.conllu", "trees")):
                 reply = await client.get(f"/v1/models/p/{path}")

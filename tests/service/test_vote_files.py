@@ -11,7 +11,7 @@ from conquer import saving
 from conquer.learners.believer import believer
 from conquer.registry import make
 from conquer.service.work import votes
-from conquer.service.work.creation import imported
+from conquer.service.work.tasks import imported
 from conquer.types import Choice, Query, Source
 
 from .test_votes import LINES, same, send, serving, state

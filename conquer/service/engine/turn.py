@@ -16,7 +16,7 @@ from conquer.service.model.state import ModelState
 from conquer.service.settings import Limits
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
-from conquer.service.store.keys import retired_events
+from conquer.service.store.marks import retired_events
 from conquer.types import Choice
 
 

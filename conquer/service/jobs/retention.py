@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import load
@@ -13,8 +13,8 @@ from conquer.service.jobs.upkeep import each_model
 from conquer.service.model.records import Answered, Expired, Voted
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
-from conquer.service.store.keys import marks_secret, retire, voter_mark
-from conquer.service.store.schema import log, models, pruned
+from conquer.service.store.marks import count_pruned, retire
+from conquer.service.store.schema import log, models
 
 _LEAST = 1000
 """Old rows that are worth a new base."""
@@ -53,7 +53,7 @@ def _move_base(engine: Engine, header: log_table.Header, before: float, least: i
         snapshots.drop(turn.connection, header.id, last=last - 1)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.header = replace(turn.header, base=last)
-        _remember(turn, taught)
+        count_pruned(turn.connection, header.id, taught)
         for name in [name for name, event in turn.state.events.items() if event.seen <= last]:
             turn.state.drop(name)
         return last
@@ -111,14 +111,3 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
             if answers and row.body.value is not None:
                 found.update(voter for voter in {row.voter, made_for.get(row.event)} if voter is not None)
     return found
-
-
-def _remember(turn: Turn, taught: Counter[str]) -> None:
-    """Add to the counts of learnt answers that an erasure can no longer remove."""
-    model, secret = turn.state.id, marks_secret(turn.connection)
-    for voter, answers in taught.items():
-        mark = voter_mark(secret, model, voter)
-        here = (pruned.c.model_id == model) & (pruned.c.voter == mark)
-        done = turn.connection.execute(update(pruned).where(here).values(answers=pruned.c.answers + answers))
-        if not done.rowcount:
-            turn.connection.execute(insert(pruned).values(model_id=model, voter=mark, answers=answers))

@@ -4,16 +4,25 @@ import functools
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlalchemy import Connection, Table, delete, func, select, tuple_
 
 from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.store import log
+from conquer.service.store import log, schema
 from conquer.service.store.database import Database
-from conquer.service.store.erasure import delete_slice, orphan
+from conquer.service.store.schema import images, models, snapshots
 from conquer.service.store.servers import enter, first_digest
 
 _LONGEST = 60.0
+"""Seconds between two attempts at a job that fails."""
+_TABLES = [table for table in schema.metadata.sorted_tables if "model_id" in table.c]
+_ROWS = 1000
+_PIECES = 8
+"""Rows of snapshots, of up to half a megabyte each, and of images."""
+_END = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,31 @@ def sweep_deleted(engine: Engine) -> int:
     if slices:
         engine.database.scrub()
     return slices
+
+
+def orphan(connection: Connection) -> tuple[Table, int] | None:
+    """A table with rows of a deleted model, and the model's id; None if there is none.
+
+    Looks up the ids between those of existing models, so the cost does not grow with the logs.
+    """
+    known = connection.execute(select(models.c.id).order_by(models.c.id)).scalars().all()
+    gaps = [(low, high) for low, high in pairwise([0, *known, _END]) if high - low > 1]
+    for table in _TABLES:
+        for low, high in gaps:
+            number = table.c.model_id
+            found = connection.execute(select(func.min(number)).where(number > low, number < high)).scalar()
+            if found is not None:
+                return table, int(found)
+    return None
+
+
+def delete_slice(connection: Connection, table: Table, model: int) -> bool:
+    """Delete the next rows of a deleted model; returns whether there may be more."""
+    most = _PIECES if table is snapshots or table is images else _ROWS
+    columns = [column for column in table.primary_key if column is not table.c.model_id]
+    rows = select(*columns).where(table.c.model_id == model).order_by(*columns).limit(most)
+    gone = connection.execute(delete(table).where(table.c.model_id == model, tuple_(*columns).in_(rows)))
+    return gone.rowcount == most
 
 
 def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, int, int, str]]) -> int:

@@ -191,11 +191,35 @@ class _ElementsLeft(threading.local):
 _left = _ElementsLeft()
 
 
-class ChooseRequest(Strict, gc=False):
-    """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
+_EXAMPLES = [
+    [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
+    [
+        {
+            "id": "p1",
+            "text": "An **iron** pot.",
+            "vector": [0.9, 0.1],
+            "features": {"price": 0.3, "brand": "x"},
+            "label": "Pot 1",
+            "meta": {"maker": "Ann", "year": 1998},
+            "image": "/static/icon.svg",
+            "format": "markdown",
+        },
+        {"id": "p2", "text": "A *glass* pot.", "vector": [0.2, 0.8], "features": {"price": 0.2}, "label": "Pot 2"},
+    ],
+]
+_ROUND = {"type": "array", "items": {"$ref": "#/components/schemas/Item"}, "minItems": 1, "maxItems": 1000}
+_CONTEXTS = ["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}]
+# Parts of a request that stay as the bytes that came: they are stored so, and decoded by the learner.
+RawItems = Annotated[Raw, Meta(extra_json_schema=_ROUND | {"examples": _EXAMPLES})]
+RawContext = Annotated[Raw, Meta(extra_json_schema=msgspec.json.schema(Context) | {"examples": _CONTEXTS})]
+NO_CONTEXT: Any = msgspec.field(default_factory=lambda: Raw(b"null"))
 
-    items: Raw
-    context: Raw = Raw(b"null")
+
+class ChooseRequest(Strict, gc=False):
+    """A round. `event_id` makes the request safe to repeat; `voter` is the person who will answer."""
+
+    items: RawItems
+    context: RawContext = NO_CONTEXT
     event_id: EventId | None = None
     voter: Identifier | None = None
 

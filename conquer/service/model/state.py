@@ -27,7 +27,7 @@ from conquer.service.model.records import (
     Voted,
 )
 from conquer.service.model.schemas import Group, ModelSettings, bytes_of
-from conquer.service.model.tally import Recent, Tally
+from conquer.service.model.tally import Tally
 from conquer.tickets import stream, tickets
 from conquer.types import Choice
 
@@ -281,7 +281,6 @@ class ModelState:
             tally.asked.setdefault(item, []).append(part)
         if said.agreed is not None:
             tally.repeat(said.agreed, said.between, entry.voter)
-        tally.note(Recent(event.id, entry.position, said.winner, shown, entry.at, said.value is not None, entry.voter))
 
     # Replay.
 

@@ -7,8 +7,8 @@ import msgspec
 
 BINS = 128
 PAIRS = 4096
-RECENT = 20
-"""How many of the last answers are kept to look at."""
+_REASONS = 20
+"""Skipped rows that are listed."""
 RATERS = 256
 _LONGEST, _LARGEST = 1000, 1e18
 """Characters of a name, and a sum, in a tally that is read."""
@@ -21,18 +21,6 @@ class Bin(msgspec.Struct, array_like=True, gc=False):
     questions: int = 0
     learnt: int = 0
     first: float = 0.0
-
-
-class Recent(msgspec.Struct, gc=False):
-    """One of the last answers, for people to look at."""
-
-    event: str
-    position: int
-    winner: str
-    shown: tuple[str, ...]
-    at: float
-    learnt: bool
-    voter: str | None = None
 
 
 class Person(msgspec.Struct):
@@ -62,7 +50,6 @@ class Tally(msgspec.Struct):
     timed: int = 0
     width: int = 1
     curve: list[Bin] = []
-    recent: list[Recent] = []
     pairs: dict[str, tuple[int, float]] = {}
     """Per asked pair: answers and the sum of their values, from the alphabetically first item's side."""
     repeated: int = 0
@@ -91,7 +78,7 @@ class Tally(msgspec.Struct):
 
     def quarantine(self, position: int, reason: str) -> None:
         self.quarantined += 1
-        if len(self.reasons) < RECENT:
+        if len(self.reasons) < _REASONS:
             self.reasons.append((position, reason))
 
     def _bin(self) -> Bin:
@@ -157,10 +144,6 @@ class Tally(msgspec.Struct):
         if len(pairs) > PAIRS:
             del pairs[next(iter(pairs))]
 
-    def note(self, recent: Recent) -> None:
-        self.recent.append(recent)
-        del self.recent[:-RECENT]
-
     def timing(self, seconds: float | None, voter: str | None) -> None:
         if seconds is None:
             return
@@ -193,10 +176,9 @@ class Tally(msgspec.Struct):
 
     def forget(self, voter: str) -> bool:
         """Remove this voter's name; what they taught stays counted. Returns whether the name was there."""
-        named = voter in self.voters or voter in self.people or any(one.voter == voter for one in self.recent)
+        named = voter in self.voters or voter in self.people
         self.voters.pop(voter, None)
         self.people.pop(voter, None)
-        self.recent = [one for one in self.recent if one.voter != voter]
         return named
 
     def summary(self) -> dict[str, Any]:
@@ -223,7 +205,6 @@ class Tally(msgspec.Struct):
             "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},
             "measured": [{"answers": row[0], "uas": row[1], "sentences": row[2]} for row in self.history],
             "curve": {"width": self.width, "bins": self.curve},
-            "recent": self.recent[::-1],
         }
 
 
@@ -251,12 +232,12 @@ def read_tally(text: str, most: int = 1 << 62) -> Tally:
     `most`: the largest count, so that counting can continue from a file of unknown origin.
     """
     tally = msgspec.json.decode(text, type=Tally)
-    counts, sizes = tally.rounds, (len(tally.pairs), len(tally.voters), len(tally.people), len(tally.recent))
+    counts, sizes = tally.rounds, (len(tally.pairs), len(tally.voters), len(tally.people))
     if tally.width < 1 or tally.width & (tally.width - 1) or tally.width > most:
         raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
     if counts > tally.width * BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
         raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
-    if any(map(operator.gt, sizes, (PAIRS, RATERS, RATERS, RECENT))) or len(tally.history) > 2 * BINS:
+    if any(map(operator.gt, sizes, (PAIRS, RATERS, RATERS))) or len(tally.history) > 2 * BINS:
         raise ValueError(f"a tally has at most {PAIRS} pairs and {RATERS} voters, got {sizes[:2]}")
     _check(msgspec.to_builtins(tally), most)
     return tally

@@ -1,13 +1,10 @@
-"""Who may do what: API keys, links, ended sessions, and the store's two secrets."""
+"""Who may do what: API keys, links, ended sessions, and the secret that signs cookies."""
 
-import fnmatch
 import hashlib
-import hmac
 import os
-import re
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +13,12 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, text, upda
 from conquer.files import replacing
 from conquer.service.errors import conflict
 from conquer.service.store.database import Database, keep_private
-from conquer.service.store.schema import ended, invitations, keys, models, retired
+from conquer.service.store.schema import ended, invitations, keys, models
 from conquer.service.store.schema import secrets as stored
 
 ROLES = ("read", "choose", "answer", "admin")
 PREFIX = "cnqr_"
-COOKIES, MARKS = "cookies", "marks"
+COOKIES = "cookies"
 VARIABLE = "CONQUER_SECRET"
 _SHORTEST = 32
 """Characters of a secret from outside."""
@@ -31,8 +28,6 @@ _EXPIRED = 1000
 """Expired sessions removed at once."""
 _ENDING = 0x434E5154
 """Advisory lock of PostgreSQL servers that end sessions: numbers become visible in their order."""
-_MADE_HERE = re.compile(r"([0-9a-f]{1,16})-[0-9a-f]{16}")
-"""An event id made by a server: the round's ordinal and a random number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +46,6 @@ class Key:
     def __str__(self) -> str:
         state = "in force" if self.revoked is None else "revoked"
         return f"{self.id}  {state:8}  {','.join(sorted(self.roles)):24} {','.join(self.scope):16} {self.name}"
-
-    def may(self, role: str, model: str | None = None) -> bool:
-        """Whether the key has a role, one of several with | between them, for a model; admins have every role.
-
-        Without a model the answer is about the route alone.
-
-        >>> Key("a", "", frozenset({"choose"}), ("shop-*",), 0.0).may("choose", "shop-1")
-        True
-        """
-        if role not in self.roles and "admin" not in self.roles and self.roles.isdisjoint(role.split("|")):
-            return False
-        if model is None:
-            return True
-        return "*" in self.scope or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.scope)
 
 
 ANONYMOUS = Key("", "", frozenset(), (), 0.0)
@@ -227,66 +208,10 @@ def cookie_secret(database: Database) -> str:
         given, name = path.read_text().strip(), str(path)
     elif not given:
         with database.writing() as connection:
-            given = _agreed(connection, COOKIES)
+            # Of servers that start together the first one's counts.
+            row = {"name": COOKIES, "value": secrets.token_urlsafe(32)}
+            statement = "INSERT INTO secrets (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
+            connection.execute(text(statement), row)
+            given = connection.execute(select(stored.c.value).where(stored.c.name == COOKIES)).scalar_one()
     check_secret(given, name)
     return given
-
-
-def marks_secret(connection: Connection) -> str:
-    """The secret of the marks of erased voters and pruned events; part of backups, so that marks are found again."""
-    return _agreed(connection, MARKS)
-
-
-def _agreed(connection: Connection, name: str) -> str:
-    """A secret of the store; of servers that start together the first one's counts."""
-    wanted = select(stored.c.value).where(stored.c.name == name)
-    found = connection.execute(wanted).scalar()
-    if found is None:
-        row = {"name": name, "value": secrets.token_urlsafe(32)}
-        connection.execute(text("INSERT INTO secrets (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"), row)
-        found = connection.execute(wanted).scalar_one()
-    return str(found)
-
-
-def voter_mark(secret: str, model: int, voter: str) -> str:
-    """A keyed digest of a voter's name."""
-    return hmac.new(secret.encode(), f"{model}:{voter}".encode(), hashlib.sha256).hexdigest()
-
-
-def event_mark(secret: str, model: int, event: str) -> str:
-    """A keyed digest of an event's id; shorter, because there are many."""
-    return hmac.new(secret.encode(), f"event:{model}:{event}".encode(), hashlib.sha256).hexdigest()[:32]
-
-
-def ordinal_in(event: str) -> int | None:
-    """The ordinal in an event id made by a server, None for other ids.
-
-    >>> ordinal_in("1f-0123456789abcdef"), ordinal_in("order-17")
-    (31, None)
-    """
-    found = _MADE_HERE.fullmatch(event)
-    return None if found is None else int(found[1], 16)
-
-
-def retire(connection: Connection, model: int, events: Iterable[str]) -> None:
-    """Keep these ids from being used again; those made by a server need no row."""
-    secret = marks_secret(connection)
-    rows = [{"model_id": model, "event": event_mark(secret, model, one)} for one in events if ordinal_in(one) is None]
-    if rows:
-        statement = "INSERT INTO retired (model_id, event) VALUES (:model_id, :event) ON CONFLICT DO NOTHING"
-        connection.execute(text(statement), rows)
-
-
-def retired_events(connection: Connection, model: int, events: Sequence[str], ordinal: int) -> set[str]:
-    """Of some ids that are not in the log, those whose rows have been pruned; `ordinal` is the next round's."""
-    numbers = {one: ordinal_in(one) for one in events}
-    gone = {one for one, number in numbers.items() if number is not None and number < ordinal}
-    others = [one for one, number in numbers.items() if number is None]
-    secret = marks_secret(connection) if others else ""
-    for start in range(0, len(others), 500):
-        marks = {event_mark(secret, model, one): one for one in others[start : start + 500]}
-        found = connection.execute(
-            select(retired.c.event).where(retired.c.model_id == model, retired.c.event.in_(list(marks)))
-        )
-        gone |= {marks[row.event] for row in found}
-    return gone

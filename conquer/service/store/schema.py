@@ -144,7 +144,7 @@ images = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
-# How many learnt answers of a voter have been pruned; the voter as a keyed digest, so that no name stays.
+# How many learnt answers of a voter have been pruned; the voter as a digest, so that no name stays.
 pruned = Table(
     "pruned",
     metadata,
@@ -163,7 +163,7 @@ leases = Table(
     Column("until", Double, nullable=False),
 )
 
-# Event ids whose rows have been pruned, as keyed digests: they are not used a second time.
+# Event ids whose rows have been pruned, as digests: they are not used a second time.
 retired = Table(
     "retired", metadata, Column("model_id", Integer, primary_key=True), Column("event", Text, primary_key=True)
 )

@@ -3,6 +3,7 @@
 Pages of other origins may call if the setting names them.
 """
 
+import fnmatch
 import hashlib
 import secrets
 import time
@@ -146,6 +147,19 @@ class Access:
     def page_token(self, request: Request) -> str:
         """A token that a page sends with every write; pages of other sites cannot read it."""
         return self._tokens.get_signature(request.cookies.get(COOKIE, "")).decode()
+
+
+def may(key: Key, role: str, model: str | None = None) -> bool:
+    """Whether a key has a role, one of several with | between them, for a model; admins have every role.
+
+    Without a model the answer is about the route alone.
+
+    >>> may(Key("a", "", frozenset({"choose"}), ("shop-*",), 0.0), "choose", "shop-1")
+    True
+    """
+    if role not in key.roles and "admin" not in key.roles and key.roles.isdisjoint(role.split("|")):
+        return False
+    return model is None or "*" in key.scope or any(fnmatch.fnmatchcase(model, pattern) for pattern in key.scope)
 
 
 def speak_as(key: Key, body: Any) -> None:

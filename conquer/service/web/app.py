@@ -92,7 +92,7 @@ def _version() -> str:
 def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
     """OpenAPI 3.1 as a JSON-able dict."""
     shown = [endpoint for endpoint in endpoints if not endpoint.page]
-    types = [kind for one in shown for kind in (one.document, one.reply) if kind not in (None, bytes)] + [ErrorReply]
+    types = [kind for one in shown for kind in (one.body, one.reply) if kind not in (None, bytes)] + [ErrorReply]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -130,9 +130,9 @@ def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
         "responses": {str(endpoint.status): done, **refusals},
         "x-role": endpoint.role or "none",
     }
-    if endpoint.document is not None:
-        binary = endpoint.document is bytes
-        described = {"schema": {"type": "string", "format": "binary"} if binary else by_type[endpoint.document]}
+    if endpoint.body is not None:
+        binary = endpoint.body is bytes
+        described = {"schema": {"type": "string", "format": "binary"} if binary else by_type[endpoint.body]}
         if endpoint.example is not None:
             described["example"] = endpoint.example
         form = "application/octet-stream" if binary else "application/json"

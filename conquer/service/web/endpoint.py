@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.model.schemas import BatchAnswers, decoded, decoder, for_no_body, is_model_name
 from conquer.service.store.keys import Key
-from conquer.service.web.access import speak_as
+from conquer.service.web.access import may, speak_as
 from conquer.service.web.call import JSON, Call, counted, encode, failure, refused, reply
 from conquer.service.web.server import Server
 
@@ -42,7 +42,7 @@ class Endpoint:
     - `page`: not part of the OpenAPI document.
     - `answers`: the body holds answers, which are counted also when they are refused.
     - `kind`: media type of the reply.
-    - `reply`, `document`: types of the reply and the body for the documents, where the handler's say less.
+    - `reply`: its type for the document, where the handler's says less.
     - `example`: a body for the documents, as JSON or, of bytes, as text; tests decode it.
     """
 
@@ -51,7 +51,6 @@ class Endpoint:
     role: str | None
     handler: Handler
     reply: Any = None
-    document: Any = None
     status: int = 200
     limit: int | str = "body_bytes"
     page: bool = False
@@ -63,7 +62,6 @@ class Endpoint:
         hints = get_type_hints(self.handler, include_extras=True)
         self.summary = (self.handler.__doc__ or "").partition("\n")[0].rstrip(".")
         self.body, self.query = hints.get("body"), hints.get("query")
-        self.document = self.document or self.body
         if self.reply is None and hints["return"] is not Response:
             self.reply = hints["return"]
         self._decode = decoder(self.body) if self.body not in (None, bytes) else None
@@ -128,7 +126,7 @@ class Endpoint:
         call.hold.owner = f"{key.id}:{call.address}" if key.voter is not None else key.id or call.address
         if server.rates is not None:
             server.rates.take(call.owner)
-        if role is not None and not key.may(role, name):
+        if role is not None and not may(key, role, name):
             if not key.roles:
                 raise RefusalError(Kind.NO_KEY, "no_key", "this server needs a key: Authorization: Bearer KEY")
             raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not {role} here")

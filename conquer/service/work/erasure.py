@@ -15,8 +15,8 @@ from conquer.service.model.records import FOLD, Entry, Erased, Erasure, checksum
 from conquer.service.model.tally import read_tally
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
-from conquer.service.store.keys import marks_secret, voter_mark
-from conquer.service.store.schema import leases, log, pruned
+from conquer.service.store.marks import pruned_answers
+from conquer.service.store.schema import leases, log
 
 _DAMAGED = tuple(kind for kind in SPOILT if kind is not MemoryError)
 _SLICE = 500
@@ -99,9 +99,7 @@ def _finish(turn: Turn, voter: str, rows: Sequence[_Row], emptied: int) -> Gone:
         first = turn.base + 1 if named else max(turn.base + 1, rows[0].position)
         turn.append(Erasure(first, emptied), None)
         turn.refold(first)
-    mark = voter_mark(marks_secret(connection), model, voter)
-    left = connection.execute(select(pruned.c.answers).where(pruned.c.model_id == model, pruned.c.voter == mark))
-    return Gone(emptied, left.scalar() or 0)
+    return Gone(emptied, pruned_answers(connection, model, voter))
 
 
 def _search(connection: Connection, model: int, voter: str, asked: set[str], after: int, up_to: int) -> list[_Row]:

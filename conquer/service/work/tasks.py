@@ -1,25 +1,37 @@
-"""The tasks a model can have: how its learner is built and checked, how its files are read and written.
+"""Models are made here, for one of two tasks: how its learner is built and checked, how files are read and written.
 
 Everything else uses a learner by `learner_protocol.ServedLearner`, whatever its task is.
 """
 
 import functools
-from collections.abc import Callable, Generator, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
+import msgspec
+from sqlalchemy import Connection, func, insert, select
 
+from conquer import saving
+from conquer.learners.believer import believer
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import Build
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model import pick_learner, pick_settings
 from conquer.service.model.learner_protocol import ServedLearner
-from conquer.service.model.schemas import Group, ModelSettings
+from conquer.service.model.schemas import FeatureSettings, Group, ModelSettings
+from conquer.service.model.tally import Tally, read_tally
 from conquer.service.settings import Limits
+from conquer.service.store import snapshots
+from conquer.service.store.schema import models
 from conquer.service.work.exports import Record
 from conquer.service.work.item_files import Uploaded, read_items
 from conquer.service.work.pool import check_groups
+from conquer.types import Learner
 
+_LARGEST_DIM = 1 << 24
+_LARGEST_COUNT = 1 << 53
+_json = msgspec.json.Encoder().encode
 FileReading = Generator[None, None, tuple[list[Group], Uploaded]]
 
 
@@ -57,15 +69,15 @@ def find(name: str) -> Task:
     """The task of this name. Not for the event loop: importing a parser takes a while."""
     if name == "pick":
         return Task(pick_learner.build, pick_settings.check_settings, pick_settings.warm, _read_items)
-    from conquer.service.work.parser import evaluation, export, parse_learner, questions
+    from conquer.service.work import parse_learner, parse_results
 
     def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
         yield
-        groups = questions.read_treebank(file.data, file.held_out, file.first)
+        groups = parse_learner.read_treebank(file.data, file.held_out, file.first)
         return groups, Uploaded(len(groups), len(groups))
 
     check, warm = parse_learner.check_settings, parse_learner.warm
-    return Task(parse_learner.build, check, warm, read_sentences, evaluation.measure, export.answer_lines)
+    return Task(parse_learner.build, check, warm, read_sentences, parse_results.measure, parse_results.answer_lines)
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
@@ -77,3 +89,72 @@ def _read_items(settings: ModelSettings, file: ItemFile) -> FileReading:
     groups, found = yield from read_items(file.data, file.text, file.images)
     yield from check_groups(groups, settings.features, Limits())
     return groups, found
+
+
+def create(
+    connection: Connection,
+    name: str,
+    settings: ModelSettings,
+    pieces: Sequence[bytes] = (),
+    owner: str = "",
+    limits: Limits | None = None,
+) -> int:
+    """Store the settings of a new model and the pieces of its snapshot; returns its id. `owner`: the id of a key."""
+    if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
+        raise conflict("model_exists", f"there is a model {name!r} already")
+    if limits is not None:
+        count = select(func.count()).select_from(models)
+        if connection.execute(count).scalar_one() >= limits.models:
+            raise RefusalError(Kind.INVALID, "too_many_models", f"this server holds at most {limits.models} models")
+        most = limits.models_per_key
+        if owner and connection.execute(count.where(models.c.owner == owner)).scalar_one() >= most:
+            raise RefusalError(Kind.INVALID, "too_many_models", f"this key may create at most {most} models")
+    now = time.time()
+    start = {"base": 0, "pooled": 0, "title": "", "paused": 0}
+    values = {"name": name, "settings": _json(settings).decode(), "created": now, "owner": owner, **start}
+    model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
+    snapshots.replace(connection, model_id, 0, pieces, now)
+    return model_id
+
+
+def imported(data: bytes) -> tuple[ModelSettings, bytes]:
+    """A model file from anyone (the service, `conquer.save`) as settings and the state to start from.
+
+    Counts go on from the file's; names of people stay behind, because this model's log does not know them.
+    """
+    try:
+        learner, extra, arrays = saving.loads(data, largest_dim=_LARGEST_DIM)
+        featurizer = pick_learner.stored_featurizer(extra, arrays)
+        features, tally = FeatureSettings(learner.dim), Tally()
+        if (service := extra.get("service")) is not None:
+            settings = msgspec.convert(service["settings"], ModelSettings)
+            tally = read_tally(service["tally"], _LARGEST_COUNT)
+        else:
+            if featurizer is not None:
+                learn = None if featurizer.learn is None else list(featurizer.learn)
+                words = featurizer.kind, featurizer.columns, list(featurizer.ngrams)
+                features = FeatureSettings(learner.dim, *words, featurizer.encoder, learn, featurizer.products)
+            parameters: dict[str, Any] = dict(learner.parameters)
+            kind, believe = parameters.pop("model", "diagonal"), parameters.pop("believe", None)
+            settings = ModelSettings(learner.name, kind, parameters, features, believe=believe)
+        if settings.task != "pick" or settings.algorithm != learner.name:
+            raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
+        if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
+            raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
+        pick_settings.check_settings(settings)
+        tally.voters, tally.people = {}, {}
+        # Rows that could not be read are another log's.
+        tally.quarantined, tally.reasons = 0, []
+        _unname(learner)
+        return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise invalid(f"not a model file: {error!s:.500}") from None
+
+
+def _unname(learner: Learner) -> None:
+    """Number the voters that the learner weighs, all at once: what is known of each stays theirs, under no name."""
+    weighing = believer(learner)
+    if weighing is not None:
+        table = weighing.table
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in table.names))}
+        table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in table.names.items()}

@@ -19,10 +19,7 @@ from conquer.service.model.schemas import (
     BatchReply,
     ChooseReply,
     ChooseRequest,
-    Context,
-    EventId,
     Identifier,
-    Item,
     Strict,
 )
 from conquer.service.web.call import STATUS, Call
@@ -32,39 +29,6 @@ from conquer.service.work import decisions, flags
 routes = Routes()
 _EVENT = "/v1/models/{name}/events/{event_id}"
 _TWO = [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]
-
-EXAMPLES = [
-    [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
-    [
-        {
-            "id": "p1",
-            "text": "An **iron** pot.",
-            "vector": [0.9, 0.1],
-            "features": {"price": 0.3, "brand": "x"},
-            "label": "Pot 1",
-            "meta": {"maker": "Ann", "year": 1998},
-            "image": "/static/icon.svg",
-            "format": "markdown",
-        },
-        {"id": "p2", "text": "A *glass* pot.", "vector": [0.2, 0.8], "features": {"price": 0.2}, "label": "Pot 2"},
-    ],
-]
-"""Rounds of items: of texts, and of all parts that an item may have."""
-
-
-class ChooseDocument(Strict):
-    """A round. `event_id` makes the request safe to repeat; `voter` is the person who will answer."""
-
-    items: Annotated[list[Item], Meta(min_length=1, max_length=1000, examples=EXAMPLES)]
-    context: Annotated[Context, Meta(examples=["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}])] = (
-        None
-    )
-    event_id: EventId | None = None
-    voter: Identifier | None = None
-
-
-class BatchChooseDocument(Strict):
-    rounds: Annotated[list[ChooseDocument], Meta(min_length=1, max_length=1000)]
 
 
 class UndoRequest(Strict):
@@ -97,7 +61,7 @@ class EventInfo(msgspec.Struct):
 
 
 @routes.add(
-    "POST", "/v1/models/{name}/choose", "choose", limit="round_bytes", document=ChooseDocument,
+    "POST", "/v1/models/{name}/choose", "choose", limit="round_bytes",
     example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
 )  # fmt: skip
 async def choose(call: Call, body: ChooseRequest) -> ChooseReply:
@@ -117,7 +81,7 @@ async def answer(call: Call, body: AnswerRequest) -> AnswerReply:
 
 
 @routes.add(
-    "POST", "/v1/models/{name}/choose/batch", "choose", limit="upload_bytes", document=BatchChooseDocument,
+    "POST", "/v1/models/{name}/choose/batch", "choose", limit="upload_bytes",
     example={"rounds": [{"items": _TWO}, {"items": _TWO}]},
 )  # fmt: skip
 async def choose_batch(call: Call, body: BatchChoose) -> BatchReply:

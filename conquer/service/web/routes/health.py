@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from conquer.kernels.core import background
 from conquer.service.errors import Kind, RefusalError, stopping
+from conquer.service.web.access import may
 from conquer.service.web.call import Call, reply
 from conquer.service.web.endpoint import Routes
 
@@ -53,14 +54,14 @@ async def readyz(call: Call) -> Readiness:
 
 def _shown(call: Call, kind: str, message: str) -> Alarm:
     word, _, subject = kind.partition(":")
-    return Alarm(kind, message) if call.key.may("read", subject) else Alarm(word, "")
+    return Alarm(kind, message) if may(call.key, "read", subject) else Alarm(word, "")
 
 
 @routes.add("GET", "/metrics", "read", kind="text/plain")
 async def metrics(call: Call) -> Response:
     """Metrics for Prometheus."""
     # Thousands of lines, some tens of milliseconds: not on the event loop.
-    text = await call.brief(lambda: call.server.meters.text(lambda model: call.key.may("read", model)))
+    text = await call.brief(lambda: call.server.meters.text(lambda model: may(call.key, "read", model)))
     return reply(text, "text/plain; version=0.0.4; charset=utf-8")
 
 

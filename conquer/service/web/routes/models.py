@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import update
+from sqlalchemy import Connection, delete, update
 from starlette.responses import Response
 
 from conquer.features.featurizer import Featurizer
@@ -17,15 +17,15 @@ from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.model.pick_settings import believing_if_it_can, bounded_if_it_can
 from conquer.service.model.reading import decode_items
 from conquer.service.model.schemas import Item, Line, ModelSettings, NewModel, Strict
-from conquer.service.store import erasure as removal
 from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database
 from conquer.service.store.schema import models
+from conquer.service.web.access import may
 from conquer.service.web.call import Call, attachment, reply
 from conquer.service.web.endpoint import Routes
 from conquer.service.work import tasks
-from conquer.service.work.creation import create, imported
 from conquer.service.work.listing import ModelInfo, described
+from conquer.service.work.tasks import create, imported
 
 routes = Routes()
 _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
@@ -80,7 +80,7 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
         settings = body.settings()
     except msgspec.ValidationError as error:
         raise invalid(str(error)) from None
-    if not call.key.may("admin", body.name):
+    if not may(call.key, "admin", body.name):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {body.name!r}")
     open_belief = body.believe == "auto" and "believe" not in body.parameters
 
@@ -106,7 +106,7 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
 @routes.add("GET", "/v1/models", "read", reply=ModelList)
 async def list_models(call: Call) -> Response:
     """List models."""
-    job = call.server.listing.encoded(functools.partial(call.key.may, "read"))
+    job = call.server.listing.encoded(functools.partial(may, call.key, "read"))
     return reply(await call.brief(job))
 
 
@@ -138,10 +138,13 @@ async def delete_model(call: Call) -> Response:
     """Delete a model and its log; its rows leave the disk soon after."""
     begun = False
 
+    def remove(connection: Connection) -> None:
+        connection.execute(delete(models).where(models.c.name == call.model))
+
     def work(turn: Turn) -> None:
         nonlocal begun
         begun = True
-        removal.remove_model(turn.connection, call.model)
+        remove(turn.connection)
         turn.removed = True
 
     engine = call.server.engine
@@ -151,7 +154,7 @@ async def delete_model(call: Call) -> Response:
         # A model that cannot be loaded can be deleted.
         if begun or (isinstance(error, RefusalError) and (error.kind in _NO_DELETION or error.code in _NOT_NOW)):
             raise
-        await call.on_store(lambda connection: removal.remove_model(connection, call.model))
+        await call.on_store(remove)
     call.server.deleted.set()
     for kind in ("fold", "quarantine", "snapshot", "prune", "sweep", "measure"):
         engine.alarms.clear(f"{kind}:{call.model}")

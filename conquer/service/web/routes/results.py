@@ -18,7 +18,7 @@ from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
 from conquer.service.model.pick_learner import PickLearner
-from conquer.service.model.schemas import Context, Identifier, Item, Raw, Strict
+from conquer.service.model.schemas import NO_CONTEXT, Identifier, RawContext, RawItems, Strict
 from conquer.service.store import log
 from conquer.service.web.call import Call, attachment
 from conquer.service.web.endpoint import Routes
@@ -59,17 +59,10 @@ class VotersReply(msgspec.Struct):
 
 
 class RankingRequest(Strict):
-    """`items` and `context` as the bytes that came, decoded by the featuriser."""
-
-    items: Raw
-    context: Raw = Raw(b"null")
-
-
-class RankingDocument(Strict):
     """Items to rank, as in choose; no round is used."""
 
-    items: Annotated[list[Item], Meta(min_length=1, max_length=1000)]
-    context: Context = None
+    items: RawItems
+    context: RawContext = NO_CONTEXT
 
 
 @routes.add("GET", "/v1/models/{name}/board", "read")
@@ -98,7 +91,7 @@ async def read_voters(call: Call) -> VotersReply:
 
 
 @routes.add(
-    "POST", "/v1/models/{name}/rank", "read", limit="round_bytes", document=RankingDocument,
+    "POST", "/v1/models/{name}/rank", "read", limit="round_bytes",
     example={"items": [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]},
 )  # fmt: skip
 async def rank_items(call: Call, body: RankingRequest) -> RankingReply:
@@ -190,7 +183,7 @@ async def erase(call: Call, body: EraseRequest) -> Gone:
 @routes.add("GET", "/v1/models/{name}/parser", "read", reply=dict[str, Any])
 async def parser_progress(call: Call) -> Any:
     """A parser's progress."""
-    from conquer.service.work.parser.evaluation import measure, progress
+    from conquer.service.work.parse_results import measure, progress
 
     await call.loaded()
     await call.long(functools.partial(measure, call.server.engine, call.model))
@@ -200,8 +193,8 @@ async def parser_progress(call: Call) -> Any:
 @routes.add("GET", "/v1/models/{name}/trees", "read", kind="text/plain")
 async def parser_trees(call: Call) -> Response:
     """A parser's trees, CoNLL-U."""
-    from conquer.service.work.parser.export import trees
-    from conquer.service.work.parser.parse_learner import parser_of
+    from conquer.service.work.parse_learner import parser_of
+    from conquer.service.work.parse_results import trees
 
     # Parsing takes long and needs only a copy of the weights.
     parser, pool = await call.copied(lambda turn: (parser_of(turn), list(groups_of(turn))))
@@ -213,6 +206,6 @@ async def parser_trees(call: Call) -> Response:
 async def parser_file(call: Call) -> Response:
     """The parser for conquer parse predict."""
     from conquer.parsing.parser import dumps
-    from conquer.service.work.parser.parse_learner import parser_of
+    from conquer.service.work.parse_learner import parser_of
 
     return attachment(await call.copied(lambda turn: dumps(parser_of(turn))), f"{call.model}.parser")

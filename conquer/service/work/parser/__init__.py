@@ -1,1 +1,0 @@
-"""A parser trained by people's answers, behind the service's learner interface."""
