@@ -13,7 +13,6 @@ from .conftest import run
 
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
 ITEMS = [{"id": "a", "vector": [1, 0]}, {"id": "b", "vector": [0, 1]}]
-RECENT = {"event": "e", "position": 1, "winner": "a", "shown": ["a", "b"], "at": 0, "learnt": True}
 TALLIES: dict[str, dict[str, Any]] = {
     "rounds without a curve": {"rounds": 10**18},
     "more rounds than a number": {"rounds": 1 << 64},

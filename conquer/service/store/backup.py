@@ -7,21 +7,17 @@ from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, t
 
 from conquer.files import replacing
 from conquer.service.store.database import Database, StoreError
-from conquer.service.store.keys import COOKIES
-from conquer.service.store.schema import images, metadata, models, secrets
+from conquer.service.store.schema import images, metadata, models
 
 _ROWS = 200
 _IMAGES = 8
 """Rows of images at a time, of some megabytes each."""
-_OF_NOW = ("version", "servers", "digests", "ended")
-"""Tables about the present servers and sessions, which a restored store does not need."""
+_OF_NOW = ("version", "servers", "digests", "ended", "secrets")
+"""Tables about the present servers and sessions; the secret signs cookies, and a backup must not let anyone sign in."""
 
 
 def copy_all(source: Connection, target: Connection) -> dict[str, int]:
-    """Copy the rows of all tables to an empty store; returns their number per table.
-
-    The secret that signs cookies is left out: a backup must not let anyone sign in.
-    """
+    """Copy the rows of all tables to an empty store; returns their number per table."""
     copied = {}
     for table in metadata.sorted_tables:
         if table.name in _OF_NOW:
@@ -43,8 +39,6 @@ def copy_all(source: Connection, target: Connection) -> dict[str, int]:
 
 
 def _lasting(table: Table) -> ColumnElement[bool]:
-    if table is secrets:
-        return table.c.name != COOKIES
     # Rows of deleted models are left out: another store may use their ids.
     return table.c.model_id.in_(select(models.c.id)) if "model_id" in table.c else true()
 
