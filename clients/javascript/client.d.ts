@@ -1,7 +1,7 @@
 // The types of client.js. Requests and replies are those of the service's OpenAPI document: service.d.ts.
 import type {
-  AnswerReply, AnswerRequest, BatchAnswer, BoardReply, ChooseDocument, ChooseReply, Contents, ModelInfo, NewItem, NewModel,
-  NextRequest, Question, RankingDocument, RankingReply, Routes, UndoRequest, Uploaded, UploadedImage, VotersReply,
+  AnswerReply, AnswerRequest, BatchAnswer, BoardReply, ChooseRequest, ChooseReply, Contents, ModelInfo, Item, NewModel,
+  NextRequest, Question, RankingRequest, RankingReply, Routes, UndoRequest, Uploaded, UploadedImage, VotersReply,
   VotesReply,
 } from "./service.d.ts";
 
@@ -63,10 +63,10 @@ export declare class Client {
   delete(name: string, more?: Sent): Promise<undefined>;
 
   /** Ask which items to show. An `event_id` is added where there is none. */
-  ask(name: string, items: NewItem[], more?: More<ChooseDocument, "items">): Promise<ChooseReply>;
+  ask(name: string, items: Item[], more?: More<ChooseRequest, "items">): Promise<ChooseReply>;
 
   /** Ask for many rounds in one commit: a reply or a ServiceError for each, in order. */
-  askBatch(name: string, rounds: ChooseDocument[], more?: Sent): Promise<(ChooseReply | ServiceError)[]>;
+  askBatch(name: string, rounds: ChooseRequest[], more?: Sent): Promise<(ChooseReply | ServiceError)[]>;
 
   /** Answer a question: an item's id, "tie", "both_bad" or "skip". */
   tell(name: string, event_id: string, winner: string, more?: More<AnswerRequest, "winner">): Promise<AnswerReply>;
@@ -81,7 +81,7 @@ export declare class Client {
   next(name: string, voter: string, more?: More<NextRequest, "voter">): Promise<Question>;
 
   /** Rank items by score, best first, without using a round. */
-  rank(name: string, items: NewItem[], more?: More<RankingDocument, "items">): Promise<RankingReply>;
+  rank(name: string, items: Item[], more?: More<RankingRequest, "items">): Promise<RankingReply>;
 
   /** Get the board: scores with intervals, and whether asking may stop. null means infinity. */
   board(name: string, query?: Query<"GET /v1/models/{name}/board">): Promise<BoardReply>;

@@ -6,23 +6,11 @@ export type Contents = string | ArrayBuffer | Uint8Array | Blob;
 export type Word = string | number | boolean;
 
 /** A round. `event_id` makes the request safe to repeat; `voter` is the person who will answer. */
-export interface ChooseDocument {
-  items: NewItem[];
+export interface ChooseRequest {
+  items: Item[];
   context?: string | Record<string, string | number | boolean | number[] | Record<string, string | number | boolean>> | number[] | null;
   event_id?: string | null;
   voter?: string | null;
-}
-
-/** An item: its vector is learnt, or its text where it has none, and its features; all else is for people. */
-export interface NewItem {
-  id: string;
-  text?: string | null;
-  features?: Record<string, string | number | boolean> | null;
-  vector?: number[] | null;
-  label?: string | null;
-  meta?: Record<string, string | number | boolean | string[] | null> | null;
-  image?: string | null;
-  format?: "code" | "markdown" | "plain" | null;
 }
 
 export interface ChooseReply {
@@ -57,8 +45,8 @@ export interface AnswerReply {
   first?: string | null;
 }
 
-export interface BatchChooseDocument {
-  rounds: ChooseDocument[];
+export interface BatchChoose {
+  rounds: ChooseRequest[];
 }
 
 /** One result per request, in order: the reply, or `{"error": ...}`. */
@@ -87,7 +75,6 @@ export interface EventInfo {
   items: unknown;
   context: unknown;
   answers: Standing[];
-  expired: boolean;
 }
 
 export interface Standing {
@@ -148,9 +135,9 @@ export interface Question {
 }
 
 /**
- * An item as the store holds it: its id, what is learnt of it, and what is only shown and exported; of any size.
+ * An item: its vector is learnt, or its text where it has none, and its features, unless the model says otherwise.
  *
- * Learnt are its vector, or its text where it has none, and its features, unless the model says otherwise.
+ * All else is only shown and exported.
  */
 export interface Item {
   id: string;
@@ -301,8 +288,8 @@ export interface Voter {
 }
 
 /** Items to rank, as in choose; no round is used. */
-export interface RankingDocument {
-  items: NewItem[];
+export interface RankingRequest {
+  items: Item[];
   context?: string | Record<string, string | number | boolean | number[] | Record<string, string | number | boolean>> | number[] | null;
 }
 
@@ -380,7 +367,6 @@ export interface NewModel {
   features?: FeatureSettings;
   seed?: number;
   window_seconds?: number | null;
-  default_answer?: number | null;
   per_round?: number;
   quota?: number | null;
   planted?: number;
@@ -427,7 +413,6 @@ export interface ModelSettings {
   features?: FeatureSettings;
   seed?: number;
   window_seconds?: number | null;
-  default_answer?: number | null;
   per_round?: number;
   quota?: number | null;
   planted?: number;
@@ -529,7 +514,7 @@ export interface Failure {
 export interface Routes {
   /** Choose two items to show */
   "POST /v1/models/{name}/choose": {
-    given: { path: { name: string }; body: ChooseDocument };
+    given: { path: { name: string }; body: ChooseRequest };
     reply: ChooseReply;
   };
   /** Say which was preferred */
@@ -539,7 +524,7 @@ export interface Routes {
   };
   /** Choose for many rounds; a refused round does not stop the others */
   "POST /v1/models/{name}/choose/batch": {
-    given: { path: { name: string }; body: BatchChooseDocument };
+    given: { path: { name: string }; body: BatchChoose };
     reply: BatchReply;
   };
   /** Answer many events; a refused answer does not stop the others */
@@ -619,7 +604,7 @@ export interface Routes {
   };
   /** Rank items without using a round */
   "POST /v1/models/{name}/rank": {
-    given: { path: { name: string }; body: RankingDocument };
+    given: { path: { name: string }; body: RankingRequest };
     reply: RankingReply;
   };
   /** The log: jsonl, preferences, ledger, answers or csv */

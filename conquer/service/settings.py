@@ -66,7 +66,6 @@ class Settings(Limits):
     retention_days: float = _setting(0.0, "Age at which log rows are replaced by what they taught; 0: never.")
     lease_seconds: float = _setting(600.0, "How long a question on the page is reserved for one person.")
     joins_per_address: int = _setting(30, "People who may join by one link from one address within lease_seconds.")
-    sweep_seconds: float = _setting(1.0, "Time between two checks for answer windows that have ended.")
     access_log: bool = _setting(False, "Log a line per request.")
     proxy: str = _setting("", "Addresses of proxies whose X-Forwarded headers are trusted, comma-separated.")
     cors: str = _setting("", "Origins of other sites' pages that may call, comma-separated, or *.")
@@ -77,8 +76,6 @@ class Settings(Limits):
             raise ValueError(f"port must be a number from 0 to {_LAST_PORT}, got {self.port}")
         if self.batch < 1:
             raise ValueError(f"batch must be a whole number from 1, got {self.batch}")
-        if not self.sweep_seconds > 0:
-            raise ValueError(f"sweep_seconds must be more than 0, got {self.sweep_seconds}")
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":

@@ -40,11 +40,8 @@ def slow_fold(address: str, name: str) -> np.ndarray:
             X = served.read(bytes(body.items), bytes(body.context)).rows
             choices[row.event] = X, Choice(tuple(body.shown), Query(body.query), body.ticket, body.memo)
             sides[row.event] = 0 if len(body.names) != 2 else 1 if body.left == body.names[0] else -1
-        elif row.kind in ("answer", "expiry") and row.body.value is not None and row.position not in undone:
-            source = None
-            if row.kind == "answer":
-                source = Source(row.voter, sides[row.event], row.body.kind)
-            learner.learn(*choices[row.event], row.body.value, source)
+        elif row.kind == "answer" and row.body.value is not None and row.position not in undone:
+            learner.learn(*choices[row.event], row.body.value, Source(row.voter, sides[row.event], row.body.kind))
         elif row.kind == "vote" and row.position not in undone:
             X = served.read(bytes(row.body.items), bytes(row.body.context)).rows
             side = 0 if row.body.left is None else 1 if row.body.left == row.body.names[0] else -1

@@ -70,4 +70,4 @@ def test_the_settings_are_those_of_the_program():
     named = set(re.findall(r"CONQUER_([A-Z_]+)", text))
     known = {field.name.upper() for field in fields(Settings) if "help" in field.metadata}
     assert named <= known
-    assert known - named <= {"EVENTS_CACHED", "SWEEP_SECONDS"}
+    assert known - named <= {"EVENTS_CACHED"}

@@ -34,6 +34,29 @@ async def pruned(app, client):
     assert await asyncio.to_thread(prune_all, engine, 30.0, 3) == 40
 
 
+def test_a_clock_that_was_ahead_does_not_stop_pruning(local):
+    async def go():
+        app, now = local(), [1000.0]
+        app.server.engine.clock = lambda: now[0]
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+
+            async def ask(event):
+                (await client.post("/v1/models/m/choose", json={"items": ITEMS, "event_id": event})).raise_for_status()
+
+            await ask("a")
+            now[0] += 100 * DAY
+            await ask("ahead")
+            now[0] -= 100 * DAY
+            for k in range(4):
+                await ask(f"b{k}")
+            now[0] += 40 * DAY
+            await ask("young")
+            assert await asyncio.to_thread(prune_all, app.server.engine, 30.0, 1) == 6
+
+    run(go())
+
+
 def snapshots(folder):
     with sqlite3.connect(folder / "store.db") as connection:
         return connection.execute("SELECT position, data FROM snapshots ORDER BY position").fetchall()

@@ -48,8 +48,7 @@ def test_the_list_is_what_each_model_says_of_itself(local):
 
 def test_a_list_takes_few_calls_of_the_writer(local):
     async def work():
-        # Nothing else calls the writer meanwhile.
-        here = local(sweep_seconds=3600.0)
+        here = local()
         async with here.running() as client:
             await filled(client, 60)
             engine = here.server.engine

@@ -9,13 +9,12 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from conquer.service.errors import RefusalError
-from conquer.service.jobs import expiry
 from conquer.service.web.connections import Bounds, Guard, Requests
 
 from .conftest import run
 from .engines import held_back, replace, soon
 from .test_fitting import LINES
-from .test_rows import MADE, play
+from .test_rows import MADE
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
@@ -82,40 +81,6 @@ def test_who_waits_for_a_model_keeps_no_thread_from_others(local, monkeypatch, m
             finally:
                 gate.set()
             assert all(reply.status_code < 500 for reply in await asyncio.gather(*waiting))
-
-    run(go())
-
-
-def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
-    """Each sweep read it into memory again, where it took the room of models that are in use."""
-
-    async def go():
-        app, now = local(sweep_seconds=1e6), [1000.0]
-        engine, seen = app.server.engine, {}
-        engine.clock = lambda: now[0]
-
-        async def sweep() -> bool:
-            await replace(engine, "m")
-            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, engine, seen))
-            return "m" in engine.models
-
-        async with app.running() as client:
-            await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
-            await play(client, 3)
-            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
-            now[0] += 100
-            await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
-            assert not await sweep()
-            now[0] += 61
-            assert await sweep()
-            assert not await sweep()
-            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
-            assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
-            assert await sweep()
-            assert not await sweep()
-            await client.delete("/v1/models/m")
-            assert not await sweep()
-            assert seen == {}
 
     run(go())
 

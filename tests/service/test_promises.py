@@ -1,7 +1,5 @@
 """The contract over HTTP: shapes, statuses, repeats, conflicts, late answers, undo."""
 
-import asyncio
-
 import numpy as np
 import pytest
 
@@ -126,7 +124,7 @@ def test_every_answer_is_accounted_for(local):
         counted = [line for line in text.splitlines() if line.startswith("conquer_answers_total{")]
         assert sum(float(line.rsplit(" ", 1)[1]) for line in counted) == sent
         summary = (await client.get("/v1/models/m")).json()["summary"]
-        assert summary["answers"] == {"learnt": 2, "ignored": {"both_bad": 1, "skip": 1}, "undone": 0, "expired": 0}
+        assert summary["answers"] == {"learnt": 2, "ignored": {"both_bad": 1, "skip": 1}, "undone": 0}
 
     conversation(local, work)
 
@@ -160,34 +158,6 @@ def test_a_late_answer_is_logged_as_late_and_never_recomputed(local, tmp_path):
             again = await answer(client, offer["event_id"], offer["shown"][0]["id"])
             assert (again["status"], again["reason"]) == ("repeat", "late")
             assert not app.server.engine.models["m"].learner.learner.model.weights().any()
-
-    run(go())
-
-
-def test_the_window_closes_with_the_default_answer(local):
-    from conquer.service.jobs.expiry import sweep
-
-    async def go():
-        app = local()
-        now = [1000.0]
-        app.server.engine.clock = lambda: now[0]
-        async with app.running() as client:
-            body = {"name": "m", "algorithm": "gnr", "features": {"dim": 3}, "window_seconds": 60, "default_answer": -1}
-            await client.post("/v1/models", json=body)
-            kept, lost = await choose(client), await choose(client)
-            await answer(client, kept["event_id"], "tie")
-            now[0] += 61
-            seen = {}
-            assert [await asyncio.to_thread(sweep, app.server.engine, seen) for _ in range(2)] == [1, 0]
-            info = (await client.get("/v1/models/m")).json()["summary"]["answers"]
-            assert info["expired"] == 1
-            state = app.server.engine.models["m"]
-            weights = state.learner.learner.model.weights()
-            assert weights.any()
-            assert (await answer(client, lost["event_id"], "tie"))["reason"] == "late"
-            app.server.engine.models.clear()
-            await client.get("/v1/models/m")
-            assert np.array_equal(app.server.engine.models["m"].learner.learner.model.weights(), weights)
 
     run(go())
 

@@ -4,13 +4,11 @@ import asyncio
 import contextlib
 import json
 import threading
-import time
 
 import pytest
 
 from conquer.service.engine.long_work import finish
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.jobs import expiry
 from conquer.service.store import log
 from conquer.service.store.database import Database
 from conquer.service.work.item_files import read_items
@@ -19,7 +17,7 @@ from conquer.service.work.pool import upload
 from . import cluster
 from .conftest import run
 from .engines import losing
-from .folds import rows_of, sqlite
+from .folds import sqlite
 from .test_rows import MADE
 
 TEXTS = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
@@ -171,8 +169,7 @@ LONG = "ä" * 190_000
 
 async def long_log(client, rounds: int) -> list[str]:
     """A model whose rows are long; the ids of its events."""
-    made = {**TEXTS, "window_seconds": 60, "default_answer": 0.0}
-    assert (await client.post("/v1/models", json=made)).status_code == 201
+    assert (await client.post("/v1/models", json=TEXTS)).status_code == 201
     events = [f"e{number}" for number in range(rounds)]
     for event in events:
         items = [{"id": "a", "text": LONG}, {"id": "b", "text": LONG + event}]
@@ -206,10 +203,6 @@ def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
             assert [row["event_id"] for row in rows] == events
             app.server.engine.models.clear()
             assert (await client.get("/v1/models/m")).json()["summary"]["rounds"] == 30
-            app.server.engine.clock = lambda: time.time() + 3600
-            await asyncio.to_thread(expiry.sweep, app.server.engine, {})
-            kinds = [row.kind for row in rows_of(sqlite(tmp_path), "m")[1]]
-            assert kinds == ["choose"] * 30 + ["expiry"] * 30
 
     run(go())
 

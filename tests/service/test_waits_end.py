@@ -9,7 +9,7 @@ import pytest
 from conquer.service.engine import engine as queues
 from conquer.service.engine.loading import load
 from conquer.service.errors import RefusalError
-from conquer.service.jobs import expiry, retention
+from conquer.service.jobs import retention
 from conquer.service.store.log import headers
 
 from .conftest import run
@@ -147,34 +147,6 @@ def test_all_who_are_queued_hear_of_a_stop_that_could_not_wait(local, monkeypatc
             for one in queued:
                 with pytest.raises(RefusalError, match="stopping"):
                     await soon(one)
-
-    run(go())
-
-
-def test_a_sweep_ends_though_its_model_is_read_again_each_time(local, monkeypatch) -> None:
-    """As where there is no room to keep it: how far the sweep has looked is not of the model alone."""
-    monkeypatch.setattr(expiry, "_ROWS", 2)
-
-    async def go():
-        app, now = local(sweep_seconds=1e6), [1000.0]
-        engine = app.server.engine
-        engine.clock = lambda: now[0]
-        async with app.running() as client:
-            await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
-            await play(client, 3)
-            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
-            await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
-            now[0] += 61
-            call_now = engine.call_now
-
-            def forgetting(name, *rest, **more):
-                found = call_now(name, *rest, **more)
-                call_now(None, lambda connection: engine.models.pop("m", None))
-                return found
-
-            monkeypatch.setattr(engine, "call_now", forgetting)
-            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, engine, {}))
-            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
 
     run(go())
 

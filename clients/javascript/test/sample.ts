@@ -1,8 +1,8 @@
 // What the types must let through, and what they must not: checked by `tsc --strict`, never run.
 import { Client, ServiceError } from "conquer-client";
-import type { BoardReply, ChooseReply, NewItem } from "conquer-client";
+import type { BoardReply, ChooseReply, Item } from "conquer-client";
 
-const items: NewItem[] = [{ id: "a", text: "green tea" }, { id: "b", features: { kind: "black", price: 3 } }];
+const items: Item[] = [{ id: "a", text: "green tea" }, { id: "b", features: { kind: "black", price: 3 } }];
 
 export async function asked(client: Client): Promise<string> {
   const offer: ChooseReply = await client.ask("teas", items, { voter: "ann", signal: AbortSignal.timeout(5000) });

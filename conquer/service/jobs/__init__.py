@@ -1,1 +1,1 @@
-"""What the clock and the operator do: expiry, retention, erasure."""
+"""What the clock and the operator do: retention, deletion, other servers."""

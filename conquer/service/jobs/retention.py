@@ -10,7 +10,7 @@ from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import load
 from conquer.service.engine.turn import Turn
 from conquer.service.jobs.upkeep import each_model
-from conquer.service.model.records import Answered, Expired, Voted
+from conquer.service.model.records import Answered, Voted
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
 from conquer.service.store.marks import count_pruned, retire
@@ -107,7 +107,7 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
         asked = connection.execute(select(log.c.event_id, log.c.voter).where(chosen))
         made_for = {row.event_id: row.voter for row in asked}
         for row in rows:
-            answers = isinstance(row.body, Answered | Expired | Voted) and row.position not in undone
+            answers = isinstance(row.body, Answered | Voted) and row.position not in undone
             if answers and row.body.value is not None:
                 found.update(voter for voter in {row.voter, made_for.get(row.event)} if voter is not None)
     return found

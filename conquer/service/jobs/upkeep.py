@@ -47,7 +47,7 @@ class Job:
     def pause(self, failures: int) -> float:
         """Seconds until the next attempt.
 
-        >>> job = Job("sweep", 1.0, print)
+        >>> job = Job("prune", 1.0, print)
         >>> [job.pause(failures) for failures in (0, 1, 2, 99)]
         [1.0, 2.0, 4.0, 60.0]
         """

@@ -11,8 +11,6 @@ from conquer.learners.batch import batch_learner
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.model.pick_learner import PickLearner, build, fresh_learner
 from conquer.service.model.schemas import FeatureSettings, ModelSettings
-from conquer.tickets import stream, ticket
-from conquer.types import Query
 
 _LARGEST_STOPPING = 1024
 _LARGEST_SQUARE = 4096
@@ -26,10 +24,7 @@ def check_settings(settings: ModelSettings) -> None:
     if _kind(settings) == "full" and settings.features.dim > _LARGEST_SQUARE:
         most = f"a full model takes at most {_LARGEST_SQUARE} features here"
         raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
-    learner = PickLearner(settings, fresh_learner(settings))
-    _check_stop(learner, settings)
-    if settings.default_answer is not None:
-        _check_default(learner, settings.default_answer)
+    _check_stop(PickLearner(settings, fresh_learner(settings)), settings)
 
 
 def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
@@ -71,17 +66,6 @@ def _kind(settings: ModelSettings) -> str | None:
     """Which kind of model it is: the memory of a full one grows with the square of the features."""
     row = next((one for one in registry.algorithms() if one.name == settings.algorithm), None)
     return settings.model or (row.models[0] if row is not None and row.models else None)
-
-
-def _check_default(learner: PickLearner, answer: float) -> None:
-    """What is learnt when a window closes must be an answer to this learner's questions."""
-    read = learner.read(b'[{"id":"a","vector":[1]},{"id":"b","vector":[0]}]', b"null")
-    choice, _ = learner.choose(read, ticket(stream("policy", learner.settings.seed), 0))
-    if choice.query is not Query.NONE:
-        try:
-            learner.learn(read, choice, answer)
-        except ValueError as error:
-            raise invalid(f"default_answer: {error}") from None
 
 
 @functools.cache

@@ -91,13 +91,6 @@ class Voted(msgspec.Struct, omit_defaults=True):
         return Answered(self.winner, self.value, kind=self.kind, weight=self.weight)
 
 
-class Expired(msgspec.Struct, omit_defaults=True):
-    """`expiry`: the answer window closed; `value` is the default answer learnt instead, if the model has one."""
-
-    chosen_at: int
-    value: float | None = None
-
-
 class Corrected(msgspec.Struct):
     """`correction`: the answer at position `undone` never happened."""
 
@@ -154,7 +147,6 @@ class Unreadable:
 KINDS: dict[str, type[msgspec.Struct]] = {
     "choose": Decision,
     "answer": Answered,
-    "expiry": Expired,
     "correction": Corrected,
     "erasure": Erasure,
     "erased": Erased,
@@ -252,7 +244,7 @@ def decoded(kind: str, body: str) -> Any:
 
 
 class Event(msgspec.Struct, eq=False, gc=False):
-    """A decision and what became of it.
+    """A decision and its answers.
 
     `choice` is what is learnt from. `answers` holds each voter's answer and its position, `seen` is the last row taken
     in. While the event is cached, `round` may hold what was read of its items.
@@ -266,7 +258,6 @@ class Event(msgspec.Struct, eq=False, gc=False):
     choice: Choice
     seen: int
     answers: dict[str, tuple[int, Answered]] = {}
-    expired: bool = False
     sided: bool = True
     """Whether it is known what was on the left."""
     round: Any = None
@@ -303,8 +294,6 @@ class Event(msgspec.Struct, eq=False, gc=False):
                 self.answers[entry.voter or ""] = entry.position, entry.body
             case Corrected(undone=undone):
                 self.answers = {voter: said for voter, said in self.answers.items() if said[0] != undone}
-            case Expired():
-                self.expired = True
             case _:
                 pass
 

@@ -86,8 +86,6 @@ class ModelSettings(Strict):
     seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
     window_seconds: Annotated[float, Meta(gt=0)] | None = None
     """An answer later than this is logged as late and not learnt. None: answers are welcome for ever."""
-    default_answer: Annotated[float, Meta(ge=-1, le=1)] | None = None
-    """Learnt when the window closes without an answer."""
     per_round: Annotated[int, Meta(ge=2, le=100)] = 5
     """How many items of an uploaded pool take part in one question."""
     quota: Annotated[int, Meta(ge=1, le=1000)] | None = None

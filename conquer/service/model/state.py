@@ -19,7 +19,6 @@ from conquer.service.model.records import (
     Erased,
     Erasure,
     Event,
-    Expired,
     Flagged,
     Measured,
     Settled,
@@ -29,7 +28,7 @@ from conquer.service.model.records import (
 from conquer.service.model.schemas import Group, ModelSettings, bytes_of
 from conquer.service.model.tally import Tally
 from conquer.tickets import stream, tickets
-from conquer.types import Choice
+from conquer.types import Choice, Source
 
 COMPARED = 5000
 """Servers that share a store compare their weights at every position that this divides."""
@@ -49,12 +48,16 @@ class MissingEventError(LookupError):
 
 
 class Lesson(NamedTuple):
-    """An answer to learn: its event, its value, and whose it is. Without `said` it is a default answer."""
+    """An answer to learn: its event, its value, and whose it is."""
 
     event: Event
     value: float
-    voter: str | None = None
-    said: Answered | None = None
+    voter: str | None
+    said: Answered
+
+    @property
+    def source(self) -> Source:
+        return self.event.source(self.voter, self.said)
 
 
 class ModelState:
@@ -171,7 +174,7 @@ class ModelState:
             [rounds[place] for place in places],
             [lessons[place].event.choice for place in places],
             [lessons[place].value for place in places],
-            [_source(lessons[place]) if believes else None for place in places],
+            [lessons[place].source if believes else None for place in places],
         )
         for place, error in zip(places, found, strict=True):
             errors[place] = error
@@ -225,11 +228,6 @@ class ModelState:
                         self._learn_one(Lesson(event, body.value, entry.voter, body.said))
                     tally.vote(entry.voter)
                 self.keep(event)
-            case Expired():
-                if body.value is not None:
-                    self._learn_one(Lesson(_needed(event, entry), body.value))
-                tally.expired += 1
-                tally.swept = max(tally.swept, body.chosen_at)
             case Corrected() | Erasure():
                 self._change(entry)
             case Erased(ordinal=ordinal) if ordinal is not None:
@@ -347,10 +345,6 @@ class ModelState:
     def dumps(self) -> bytes:
         """Weights and tally as one model file."""
         return self.learner.dumps(_json(self.tally).decode())
-
-
-def _source(lesson: Lesson) -> Any:
-    return None if lesson.said is None else lesson.event.source(lesson.voter, lesson.said)
 
 
 def _needed(event: Event | None, entry: Entry) -> Event:

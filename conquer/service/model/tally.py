@@ -43,7 +43,6 @@ class Tally(msgspec.Struct):
     learnt: int = 0
     ignored: dict[str, int] = {}
     undone: int = 0
-    expired: int = 0
     flags: int = 0
     first: float = 0.0
     seconds: float = 0.0
@@ -61,7 +60,6 @@ class Tally(msgspec.Struct):
     between_agreed: int = 0
     voters: dict[str, int] = {}
     people: dict[str, Person] = {}
-    swept: int = 0
     asked: dict[str, list[int]] = {}
     """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
     history: list[tuple[int, float, int]] = []
@@ -186,7 +184,7 @@ class Tally(msgspec.Struct):
         return {
             "rounds": self.rounds,
             "questions": self.questions,
-            "answers": {"learnt": self.learnt, "ignored": self.ignored, "undone": self.undone, "expired": self.expired},
+            "answers": {"learnt": self.learnt, "ignored": self.ignored, "undone": self.undone},
             "query_rate": self.questions / self.rounds if self.rounds else None,
             "first_preferred": self.first / self.learnt if self.learnt else None,
             "repeated_questions": {

@@ -16,7 +16,6 @@ from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.long_work import Job as Steps
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.jobs.expiry import Seen, sweep
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.upkeep import Job, each_model, look_around, sweep_deleted
 from conquer.service.model.state import ModelState
@@ -91,10 +90,9 @@ class Server:
 
     async def start(self) -> None:
         self.engine.start(asyncio.get_running_loop())
-        engine, seen, days = self.engine, Seen(), self.settings.retention_days
+        engine, days = self.engine, self.settings.retention_days
         jobs = [
             Job("checkpoint", 1.0, self.database.checkpoint),
-            Job("sweep", self.settings.sweep_seconds, lambda: sweep(engine, seen)),
             Job("sweep-deleted", 1.0, self._sweep_deleted),
             Job("measure", 20.0, self._measure),
         ]

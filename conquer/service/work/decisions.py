@@ -270,7 +270,7 @@ def _hear(turn: Turn, request: BatchAnswer) -> AnswerReply | NewAnswer:
     if event.chosen.planted is not None:
         said.value, said.reason = None, "planted"
         said.agreed, said.between = _agreement(turn, event.chosen.planted, voter, request.winner)
-    elif event.expired or (window is not None and turn.now - event.at > window):
+    elif window is not None and turn.now - event.at > window:
         said.value, said.reason = None, "late"
     weigh(turn.state, event, said, voter)
     return NewAnswer(event, said, voter)

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.records import NAMES, Answered, Corrected, Decision, Event, Expired, Voted
+from conquer.service.model.records import NAMES, Answered, Corrected, Decision, Event, Voted
 from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings, decoded
 from conquer.service.model.state import ModelState
 from conquer.service.model.tally import Tally, read_tally
@@ -111,7 +111,7 @@ def _is_taken(row: Line, undone: bool, answered: Container[str | None]) -> bool:
         raise invalid(f"row {row.position} has the unknown kind {row.kind!r}")
     if row.kind == "vote":
         return not undone or row.event_id in answered
-    return row.kind == "choose" or (row.kind in ("answer", "expiry") and not undone)
+    return row.kind == "choose" or (row.kind == "answer" and not undone)
 
 
 def _write(turn: Turn, part: list[Line], gone: Container[int], first: bool) -> int:
@@ -181,7 +181,7 @@ def _attempt(turn: Turn, row: Line, gone: Container[int]) -> None:
 
 def _take(turn: Turn, row: Line, undone: bool) -> bool:
     """Append a row to a model; returns whether an answer was learnt."""
-    if row.kind in ("answer", "expiry"):
+    if row.kind == "answer":
         return _answer(turn, row)
     if row.event_id is None or turn.event(row.event_id) is not None:
         raise invalid(f"it needs an event id of its own, got {row.event_id!r}")
@@ -203,20 +203,17 @@ def _take(turn: Turn, row: Line, undone: bool) -> bool:
 
 
 def _answer(turn: Turn, row: Line) -> bool:
-    said: Answered | Expired = _body(row, Expired if row.kind == "expiry" else Answered)
+    said: Answered = _body(row, Answered)
     event = turn.event(row.event_id) if row.event_id is not None else None
     if event is None:
         raise invalid(f"it answers {row.event_id!r}, an event that the ledger does not have")
     if said.value is not None and (event.choice.query is Query.NONE or not -1 <= said.value <= turn.limits.items):
         raise invalid(f"{said.value} is no answer to event {row.event_id!r}")
-    if isinstance(said, Expired):
-        said.chosen_at = event.position
-    else:
-        bounded = {name: getattr(said, name) for name in ("winner", "kind", "strength", "seconds")}
-        msgspec.convert(bounded, AnswerRequest)
-        if said.reason not in _REASONS:
-            raise invalid(f"unknown reason {said.reason!r:.80}")
-        weigh(turn.state, event, said, row.voter)
+    bounded = {name: getattr(said, name) for name in ("winner", "kind", "strength", "seconds")}
+    msgspec.convert(bounded, AnswerRequest)
+    if said.reason not in _REASONS:
+        raise invalid(f"unknown reason {said.reason!r:.80}")
+    weigh(turn.state, event, said, row.voter)
     turn.append(said, row.event_id, row.voter)
     return said.value is not None
 

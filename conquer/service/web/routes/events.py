@@ -57,7 +57,6 @@ class EventInfo(msgspec.Struct):
     items: Any
     context: Any
     answers: list[Standing]
-    expired: bool
 
 
 @routes.add(
@@ -150,4 +149,4 @@ def _info(event: Event) -> EventInfo:
         for voter, (position, one) in event.answers.items()
     ]
     chosen, asked = event.chosen, decisions.reply(event)
-    return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, said, event.expired)
+    return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, said)
