@@ -380,7 +380,8 @@ class Engine:
             aside += [work for work in by_model[name] if state is None or not _meets(work, state)]
         # Not before every model has been looked at: what fails until then runs the whole batch again.
         self._put_aside(aside)
-        self._put_off(locked)
+        if locked:
+            self._put_off(locked)
         waiting = {*aside, *locked}
         return [work for work in batch if work not in waiting]
 

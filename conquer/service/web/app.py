@@ -1,21 +1,20 @@
 """The application: endpoints by path and method, middleware, and the server that it starts and stops."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
 from starlette.middleware import Middleware
 from starlette.routing import Route, Router
-from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from conquer.service.model.schemas import Failure
 from conquer.service.web.access import Cors
-from conquer.service.web.call import STATUS, failure
+from conquer.service.web.call import STATUS
 from conquer.service.web.connections import Requests
-from conquer.service.web.endpoint import Endpoint
+from conquer.service.web.endpoint import Endpoint, Methods
 from conquer.service.web.routes import events, health, items, models, results, sessions
 from conquer.service.web.server import Server
 
@@ -31,28 +30,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 class ErrorReply(msgspec.Struct):
     error: Failure
-
-
-class Methods:
-    """The endpoints of one path, by method; of no path, without any: the reply is an error then."""
-
-    def __init__(self, server: Server, endpoints: Mapping[str, Endpoint]) -> None:
-        self._server, self._endpoints = server, dict(endpoints)
-        if "GET" in endpoints:
-            self._endpoints["HEAD"] = endpoints["GET"]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._endpoints.get(scope["method"])
-        if endpoint is not None:
-            await endpoint.respond(self._server, scope, receive, send)
-            return
-        message, allowed = f"there is no {scope['method']} {scope['path'][:200]}", ", ".join(sorted(self._endpoints))
-        if allowed:
-            error = failure(405, "method_not_allowed", message, {"allow": allowed})
-        else:
-            error = failure(404, "not_found", message)
-        self._server.meters.request("other", "other", error.status_code, 0.0)
-        await error(scope, receive, send)
 
 
 def make_app(server: Server) -> Router:

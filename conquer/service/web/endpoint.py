@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
@@ -159,6 +159,28 @@ class Endpoint:
         if self.answers:
             known = call.model in call.server.engine.models and refusal.kind not in (Kind.NO_KEY, Kind.NOT_ALLOWED)
             call.server.meters.refused(call.model if known else "", refusal, call.answers)
+
+
+class Methods:
+    """The endpoints of one path, by method; of no path, without any: the reply is an error then."""
+
+    def __init__(self, server: Server, endpoints: Mapping[str, Endpoint]) -> None:
+        self._server, self._endpoints = server, dict(endpoints)
+        if "GET" in endpoints:
+            self._endpoints["HEAD"] = endpoints["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._endpoints.get(scope["method"])
+        if endpoint is not None:
+            await endpoint.respond(self._server, scope, receive, send)
+            return
+        message, allowed = f"there is no {scope['method']} {scope['path'][:200]}", ", ".join(sorted(self._endpoints))
+        if allowed:
+            error = failure(405, "method_not_allowed", message, {"allow": allowed})
+        else:
+            error = failure(404, "not_found", message)
+        self._server.meters.request("other", "other", error.status_code, 0.0)
+        await error(scope, receive, send)
 
 
 class Routes(list[Endpoint]):
