@@ -1,6 +1,6 @@
 """What an operator does to a store from the shell: keys, backup, restore, erase, replay.
 
-What folds a log imports the learners when it is called: `conquer keys` and `conquer backup` answer without them.
+Commands that replay a log import the learners when they are called: `conquer keys` and `conquer backup` do not.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ def keys_add(
 
 
 def keys_list(*, store: str | None = None) -> list[Key]:
-    """All keys, oldest first; a revoked one says when."""
+    """All keys, oldest first, with the time of revocation."""
     with _opened(store) as database, database.reading() as connection:
         return [key for _, key in keys.every(connection)]
 
@@ -88,7 +88,7 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
                 models = [header.name for header in all_headers(connection)]
         erased = {name: engine.long.submit("", erase_person(engine, name, voter)).result() for name in models}
         for name, (_, generation) in erased.items():
-            # Until the log has been folded again without them.
+            # Wait for the replay without them.
             engine.call_now(name, lambda turn: None, after=generation)
         return {name: gone for name, (gone, _) in erased.items()}
 

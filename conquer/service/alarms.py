@@ -1,4 +1,4 @@
-"""What is wrong now and somebody should look at: alarms that stand until they are cleared, and failures counted."""
+"""Alarms, each raised until it is cleared, and counts of failures by job."""
 
 import logging
 import sys
@@ -11,9 +11,9 @@ _LONGEST = 500
 
 
 class Alarms:
-    """Standing alarms by kind, and how often each job has failed. Any thread may call it.
+    """The present alarms by kind, and how often each job has failed. Any thread may call it.
 
-    A kind is a word, or a word and a subject ("quarantine:shop"): those without a key are shown the word alone.
+    A kind is a word, or a word and a subject ("quarantine:shop"): callers without a key see the word alone.
 
     >>> alarms = Alarms()
     >>> alarms.raise_("disk", "the store took no write")
@@ -30,7 +30,7 @@ class Alarms:
         self._failures: Counter[str] = Counter()
 
     def raise_(self, kind: str, message: str) -> None:
-        """Something is wrong. Logged when it is new or says something new, with the exception if there is one."""
+        """Raise an alarm. It is logged if it is new or its message is, with the exception if there is one."""
         message = message[:_LONGEST]
         with self._lock:
             changed = self._standing.get(kind) != message
@@ -40,7 +40,7 @@ class Alarms:
             logger.error("alarm %s: %s", kind, message, exc_info=sys.exception())
 
     def clear(self, kind: str) -> None:
-        """It is right again; nothing happens when it was."""
+        """End an alarm, if it is raised."""
         # Read without the lock: most calls come after work that went well, with no alarm to clear.
         if kind not in self._standing:
             return
@@ -50,7 +50,7 @@ class Alarms:
             logger.info("alarm %s is over", kind)
 
     def count(self, job: str) -> int:
-        """A job has failed once more; returns how often it has by now."""
+        """Count a failure of a job; returns its failures so far."""
         with self._lock:
             if job not in self._failures and len(self._failures) >= _MOST:
                 job = "other"
@@ -58,7 +58,7 @@ class Alarms:
             return self._failures[job]
 
     def standing(self) -> list[tuple[str, str]]:
-        """(kind, message) of all that stand, the oldest first."""
+        """(kind, message) of all alarms, the oldest first."""
         with self._lock:
             return list(self._standing.items())
 

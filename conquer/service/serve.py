@@ -133,7 +133,7 @@ class JsonLines(logging.Formatter):
 
 
 def _set_up_log() -> Callable[[str], None]:
-    """Set up the log; returns a function that says a line to the person who started the server.
+    """Set up the log; returns a function that prints a line for the person who started the server.
 
     A terminal gets these lines and warnings, as text; anything else gets the whole log, as JSON lines.
     """

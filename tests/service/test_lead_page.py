@@ -143,7 +143,7 @@ def test_a_model_is_renamed_paused_and_deleted_with_a_question_first(page, start
         page.fill("#voter", "Zoe")
         page.click("#who button")
         page.wait_for_function("() => document.querySelector('#question').textContent === 'Paused'")
-        assert "will go on later" in page.inner_text("#end")
+        assert "will continue later" in page.inner_text("#end")
         assert page.inner_text("#crumb") == "Lines <i>for</i> the window"
         page.clock.install()
         page.reload()

@@ -79,7 +79,7 @@ def test_three_clicks_to_the_first_question_and_everything_by_keyboard(page, sta
     assert answers["learnt"] + sum(answers["ignored"].values()) == 7
     assert answers["ignored"]["both_bad"] == answers["ignored"]["skip"] == 1
     page.keyboard.press("Backspace")
-    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('Taken back')")
+    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('Undone')")
     assert summary(server)["answers"]["undone"] == 1
     page.keyboard.press("1")
     page.wait_for_function("() => document.querySelector('#saved').textContent === 'Saved'")
@@ -223,7 +223,7 @@ def test_texts_too_long_to_remember_can_be_answered_and_undone(page, start):
     page.reload()
     after(page, 18)
     page.keyboard.press("Backspace")
-    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('Taken back')")
+    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('Undone')")
     answers = httpx.get(f"{server.address}/v1/models/long").json()["summary"]["answers"]
     assert (answers["learnt"], answers["undone"]) == (17, 1)
     assert page.problems == []

@@ -1,1 +1,1 @@
-"""What the clock and the operator do: retention, deletion, other servers."""
+"""Jobs that run by the clock: retention, deletion, other servers."""

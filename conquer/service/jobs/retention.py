@@ -79,7 +79,7 @@ def _delete_up_to(engine: Engine, model: int, base: int) -> int:
 
 
 def _delete_slice(connection: Connection, model: int, after: int, base: int) -> tuple[int, int]:
-    """Delete the next rows, except those of events with later rows: (how many, the last position looked at)."""
+    """Delete the next rows, except those of events with later rows: (their number, the last position read)."""
     later = log.alias()
     wanted = exists().where(later.c.model_id == model, later.c.event_id == log.c.event_id, later.c.position > base)
     rows = connection.execute(

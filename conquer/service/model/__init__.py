@@ -1,1 +1,1 @@
-"""A model as the fold of its log: rows, events, statistics, transactions."""
+"""A model as its log makes it: rows, events, counts, learners."""

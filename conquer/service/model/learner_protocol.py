@@ -1,4 +1,4 @@
-"""What learns behind a model's name, as the rest of the service sees it, whatever the model's task is."""
+"""The interface of a model's learner, the same for every task."""
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
@@ -19,7 +19,7 @@ Chosen = tuple[Choice, list[float]]
 
 
 class Draw(NamedTuple):
-    """Items drawn from a pool for one round, and what they answer to."""
+    """Items drawn from a pool for one round, and their context."""
 
     items: Sequence[Item]
     context: Any

@@ -1,4 +1,4 @@
-"""What learns from picks: a learner of the registry with the reader of its items."""
+"""A learner of the registry behind the service's interface, with the reader of its items."""
 
 import json
 import random
@@ -126,7 +126,7 @@ class PickLearner:
             listed = scores.tolist()
             for place, choice in enumerate(choices, first):
                 own = listed[reads[place].start : reads[place].stop]
-                # Alone it says why there is no choice.
+                # Chosen for alone, it gives the reason for having no choice.
                 plain = choice is not None and isfinite(sum(own))
                 found.append((choice, own) if choice and plain else self._choose_one(reads[place], tickets[place]))
         return found
@@ -201,7 +201,7 @@ class PickLearner:
     def enough(self, read: ReadItems) -> bool | None:
         """Whether the answers so far decide between these items, by the model's `stop`; False without one.
 
-        None where a board of them takes too long here; the model's board says it.
+        None where a board of them takes too long here; see the model's board.
         """
         stop = self.settings.stop
         if stop is None or len(read.ids) < 2:
@@ -249,7 +249,7 @@ class PickLearner:
         asked: Mapping[str, Collection[int]],
         may: May | None = None,
     ) -> Draw | None:
-        """Some items of one group, as many as the settings say take part in a question."""
+        """Some items of one group, `per_round` of the settings at most."""
         return draw_items(rng, pool, taken, self.settings.per_round, may)
 
     def view(self, read: ReadItems, event: Event) -> None:
@@ -338,7 +338,7 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
 
 
 def fresh_learner(settings: ModelSettings) -> Learner:
-    """A fresh learner, or a RefusalError that says which setting is wrong."""
+    """A fresh learner. Raises RefusalError with the wrong setting."""
     parameters: dict[str, Any] = settings.parameters
     believe: dict[str, Any] = {} if settings.believe is None else {"believe": settings.believe}
     try:
@@ -365,7 +365,7 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
 def draw_items(
     rng: random.Random, pool: Sequence[Group], taken: Set[str], count: int, may: May | None = None
 ) -> Draw | None:
-    """Up to `count` items of one group, none of them `taken`, two of which `may` be asked about; None: there are none.
+    """Up to `count` items of one group, none of them `taken`, two of which `may` be asked about, or None.
 
     >>> pool = [Group([Item("a", text="x"), Item("b", text="y")])]
     >>> [item.id for item in draw_items(random.Random(0), pool, set(), 5).items]

@@ -1,4 +1,4 @@
-"""What a model's settings may say, tried on a learner before anything is stored; and kernels loaded beforehand."""
+"""Checks of a model's settings before anything is stored, and the loading of kernels before the first request."""
 
 import functools
 from typing import Any

@@ -1,4 +1,4 @@
-"""From the bytes of a round's items to their ids and rows: the one place where outside items are checked."""
+"""Reads a round's items from bytes to ids and rows. Items from outside are checked here and nowhere else."""
 
 import re
 import struct
@@ -80,7 +80,7 @@ class ReadItems(msgspec.Struct, gc=False):
 
 
 class Reader:
-    """Rounds to rows as one model's settings say. Vectors are taken as they are, text and dicts become unit rows.
+    """Rounds to rows by one model's settings. Vectors are taken as they are, text and dicts become unit rows.
 
     >>> read = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
     >>> read.ids, read.rows.dense().tolist()

@@ -19,7 +19,7 @@ _QUERIES = {query.value: query for query in Query if query.value}
 
 
 class Decision(msgspec.Struct, omit_defaults=True, gc=False):
-    """`choose`: the record of a decision. The items as they came, the round's ticket, and what was shown of them.
+    """`choose`: the record of a decision: the items as sent, the round's ticket, and what was shown of them.
 
     `shown` are positions in `items`.
     """
@@ -37,7 +37,7 @@ class Decision(msgspec.Struct, omit_defaults=True, gc=False):
     memo: dict[str, Any] = {}
     """What the learner wants to know again when the answer comes, and the `chance` of its choice."""
     done: bool | None = None
-    """Of a model with `stop`: whether the answers before it already said enough about its items."""
+    """Of a model with `stop`: whether the answers before it already decided between its items."""
     planted: str | None = None
     """The event this one asks again, to see whether people agree with themselves."""
 
@@ -67,11 +67,11 @@ class Answered(msgspec.Struct, omit_defaults=True, gc=False):
     """The first time it was another person who answered."""
     kind: VoterKind = "person"
     weight: float | None = None
-    """How far the voter was believed when it was given, where the model weighs voters. A replay finds it anew."""
+    """The voter's weight when it was given, where the model weighs voters. A replay computes it again."""
 
 
 class Voted(msgspec.Struct, omit_defaults=True):
-    """`vote`: an answer from elsewhere with its question: two items as they came, the winner's id or "tie".
+    """`vote`: an answer from elsewhere with its question: two items as sent, the winner's id or "tie".
 
     It used no round, so it has neither ordinal nor ticket. `left`: which of the two was on the left, if that is known.
     """
@@ -98,7 +98,7 @@ class Corrected(msgspec.Struct):
 
 
 class Erasure(msgspec.Struct):
-    """`erasure`: rows from position `first` on have been emptied; whoever follows the log folds it again."""
+    """`erasure`: rows from position `first` on have been emptied, so the log must be replayed."""
 
     first: int
     rows: int
@@ -123,13 +123,13 @@ class Settled(msgspec.Struct):
 
 
 class CorpusFitted(msgspec.Struct):
-    """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
+    """`fit`: the features were fitted to `items` items; the snapshot at position 0 holds the result."""
 
     items: int
 
 
 class Measured(msgspec.Struct):
-    """`measure`: after so many answers, a parser's share of right heads on so many held-out sentences."""
+    """`measure`: a parser's share of right heads on held-out sentences, after that many answers."""
 
     answers: int
     uas: float
@@ -138,7 +138,7 @@ class Measured(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """In place of a row's body that cannot be read, never stored: what the row says it is, and what is wrong."""
+    """In place of a row's body that cannot be read, never stored: its kind according to the row, and the error."""
 
     kind: str
     reason: str
@@ -163,7 +163,7 @@ _HEAD = struct.Struct("<qd")
 _ITEMS = b'"items":'
 _NO_ITEMS = _ITEMS + b"null"
 _LARGEST_HELD, _TIMES = 64 << 10, 4
-"""What was read of a round is kept up to this many bytes, or this many times what the event takes anyway."""
+"""The rows of a round are kept up to this many bytes, or this many times the bytes of the event itself."""
 _OWN, _SCORE, _ANSWER = 1200, 33, 600
 """Bytes of an event's own objects, of a score, and of a voter's answer: measured."""
 
@@ -210,7 +210,7 @@ def seal(entry: Entry) -> None:
     ValueError: a row of the kind 'answer' would not be read as it was written
     """
     kind, body = entry.kind, entry.body
-    # Items have been read as JSON, and go into the row as they came: what is made here is read back, without them.
+    # Items were decoded before and are stored as sent; the rest of the row is made here and read back.
     items = body.items if kind in ("choose", "vote") else None
     if items is not None:
         body = msgspec.structs.replace(body, items=ABSENT)
@@ -225,7 +225,7 @@ def seal(entry: Entry) -> None:
 
 
 def unsealed(position: int, at: float, kind: str, event: str | None, voter: str | None, text: str) -> Entry:
-    """A stored row, whatever it holds; one that cannot be read says so in its body."""
+    """A stored row; the body of one that cannot be read is Unreadable."""
     entry = Entry(position, at, event, voter, None, text.encode(errors="replace"))
     try:
         entry.body = decoded(kind, text)
@@ -269,7 +269,7 @@ class Event(msgspec.Struct, eq=False, gc=False):
 
     @classmethod
     def of(cls, entry: Entry, choice: Choice | None = None) -> "Event":
-        """The event that a row begins; `choice` is that of its decision, if it is at hand."""
+        """The event that a row begins; `choice`: that of its decision, if known."""
         body = entry.body
         chosen: Decision = _asked_elsewhere(body) if isinstance(body, Voted) else body
         own = _OWN + memoryview(chosen.items).nbytes + _SCORE * len(chosen.scores)
@@ -298,13 +298,13 @@ class Event(msgspec.Struct, eq=False, gc=False):
                 pass
 
     def hold(self, read: Any) -> None:
-        """Keep what was read of the items for the answer; if it is large, it is read again instead."""
+        """Keep the rows of the items for the answer; large ones are read again instead."""
         size = 0 if read is None else read.nbytes
         self.round, self.held = (read, size) if size <= max(_LARGEST_HELD, _TIMES * self.own) else (None, 0)
 
     @property
     def size(self) -> int:
-        """Bytes in memory: the items as they came, their scores, what was read of them, and the answers."""
+        """Bytes in memory: the items as sent, their scores, the rows read from them, and the answers."""
         return self.own + self.held + _ANSWER * len(self.answers)
 
     def source(self, voter: str | None, said: Answered) -> Source:
@@ -333,7 +333,7 @@ class Event(msgspec.Struct, eq=False, gc=False):
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What others are not asked about meanwhile: the item, or all that are shown."""
+        """The items that others are not asked about meanwhile: the one item, or all that are shown."""
         return self.shown if self.about is None else self.about[:1]
 
     @property

@@ -21,7 +21,7 @@ Raw = msgspec.Raw
 IDENTIFIER, LONGEST_IDENTIFIER = r"[^\x00-\x1f\x7f/?#\\]+", 200
 Identifier = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER, pattern=rf"^{IDENTIFIER}(?!\n)$")]
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
-"""An identifier that can stand in a path: "." and ".." would lead elsewhere."""
+"""An identifier that can be part of a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
 Line = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*(?!\n)$")]
 """Some words on one line, for people."""
@@ -102,7 +102,7 @@ class ModelSettings(Strict):
     delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     """The chance of error that boards and `stop` may take."""
     believe: Literal["voters", "people"] | None = None
-    """Learn each voter's pull to a side and how far to rely on them; "people": judges by what people say. None: no."""
+    """Learn each voter's pull to a side and how far to rely on them; "people": judges by people's answers. None: no."""
 
 
 class NewModel(ModelSettings, kw_only=True):
@@ -113,7 +113,7 @@ class NewModel(ModelSettings, kw_only=True):
     believe: Literal["auto", "voters", "people"] | None = "auto"  # type: ignore[assignment]
 
     def settings(self) -> ModelSettings:
-        """Without the name. `model`, `dim` and `believe` may stand among the parameters, as in `conquer.make`."""
+        """Without the name. `model`, `dim` and `believe` may be among the parameters, as in `conquer.make`."""
         values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
         parameters = dict(self.parameters)
         for name in ("model", "believe"):
@@ -164,7 +164,7 @@ def _long(value: Any) -> int:
 
 
 class Group(Strict):
-    """Items that may stand against each other. `context` is what they answer to, if anything."""
+    """Items that may be compared. `context` is what they answer to, if anything."""
 
     items: list[Item]
     context: Context = None
@@ -242,7 +242,7 @@ class ChooseReply(msgspec.Struct, gc=False):
     chance: float | None
     ordinal: int
     done: bool | msgspec.UnsetType = msgspec.UNSET
-    """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end.
+    """Of a model with `stop`: whether the answers so far decide between these items, so that asking may end.
 
     Absent where that takes too long to tell here, for a large round or model: see the board.
     """
@@ -316,9 +316,9 @@ def is_model_name(text: str) -> bool:
 
 
 def decoded(decode: Callable[[bytes], Decoded], raw: bytes, what: str) -> Decoded:
-    """What these bytes hold, by a typed decoder; a RefusalError that says what is wrong with `what`.
+    """Decode bytes. Raises RefusalError with the mistake in `what`.
 
-    Parts that a decoder leaves as they came (`msgspec.Raw`) are UTF-8 too, so that they can be stored as text.
+    Parts that a decoder leaves as bytes (`msgspec.Raw`) are UTF-8 too, so that they can be stored as text.
 
     >>> decoded(msgspec.json.Decoder(list[int]).decode, b"[1]", "the body")
     [1]
@@ -342,7 +342,7 @@ def decoded(decode: Callable[[bytes], Decoded], raw: bytes, what: str) -> Decode
 
 
 def for_no_body(decode: Callable[[bytes], object] | None) -> bytes:
-    """What stands for no body at all: an empty object, where everything in it may be left out."""
+    """What an empty body is read as: an empty object if all its fields are optional."""
     if decode is not None:
         with contextlib.suppress(msgspec.ValidationError):
             decode(b"{}")
@@ -351,7 +351,7 @@ def for_no_body(decode: Callable[[bytes], object] | None) -> bytes:
 
 
 def in_words(message: str) -> str:
-    """A refusal of a text by a pattern, in words.
+    """A decoder's message with its patterns in words.
 
     >>> in_words("Expected `str` matching regex '^[A-Za-z0-9][A-Za-z0-9._-]*(?!\\\\n)$' - at `$.name`")
     'Expected `str` of letters, digits, dots, hyphens or underscores, beginning with a letter or a digit - at `$.name`'

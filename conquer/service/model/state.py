@@ -202,7 +202,7 @@ class ModelState:
     def apply(self, entry: Entry, read: Any = None, choice: Choice | None = None, learnt: bool = False) -> Event | None:
         """Learn from the next row and count it; returns the event it is about, which must be cached.
 
-        `read` and `choice` are those of a new round, if they are at hand. `learnt`: `learn` has been called for it.
+        `read` and `choice`: those of a new round, if known. `learnt`: `learn` has been called for it.
         """
         if entry.position != self.position + 1:
             raise OutOfTurnError(f"row {entry.position} cannot follow position {self.position} of model {self.id}")

@@ -117,13 +117,13 @@ class Tally(msgspec.Struct):
             self._pair(shown, value)
 
     def vote(self, voter: str | None) -> None:
-        """A vote from elsewhere: it says nothing of this learner's own questions."""
+        """Count a vote from elsewhere, which is no answer to this learner's questions."""
         self.votes = (self.votes or 0) + 1
         if voter and (voter in self.voters or len(self.voters) < RATERS):
             self.voters[voter] = self.voters.get(voter, 0) + 1
 
     def _pair(self, shown: tuple[str, ...], value: float) -> None:
-        """Where a pair comes back, earlier answers say how the learner's first pick compares with the other.
+        """Of a pair asked before, earlier answers tell how the learner's first pick compares with the other.
 
         Under the linear judge the mean answer is half the difference of rewards, so twice its negative part is what
         preferring the first item costs.

@@ -33,7 +33,7 @@ def rows_of(groups: Iterable[Group]) -> Iterator[str]:
 
 
 def claim(connection: Connection, model: int, upload: str) -> None:
-    """From now on only this upload may write rows and show them, whichever began before."""
+    """Let this upload alone write rows and show them; earlier ones are refused from now on."""
     connection.execute(update(models).where(models.c.id == model).values(upload=upload))
 
 
@@ -44,7 +44,7 @@ def claimed(connection: Connection, model: int) -> str | None:
 
 
 def write(connection: Connection, model: int, first: int, rows: Sequence[str]) -> None:
-    """Store rows from number `first` on, in place of any there; nobody sees them before `show`."""
+    """Store rows from number `first` on, in place of any there; they are not used before `show`."""
     connection.execute(delete(items).where(items.c.model_id == model, items.c.number >= first))
     values = [{"model_id": model, "number": number, "body": body} for number, body in enumerate(rows, first)]
     if values:
@@ -52,7 +52,7 @@ def write(connection: Connection, model: int, first: int, rows: Sequence[str]) -
 
 
 def show(connection: Connection, model: int, pooled: int) -> None:
-    """From now on questions are drawn from the first `pooled` rows."""
+    """Draw questions from the first `pooled` rows."""
     connection.execute(update(models).where(models.c.id == model).values(pooled=pooled))
 
 

@@ -196,7 +196,7 @@ def ended_sessions(connection: Connection, after: int = 0) -> tuple[dict[str, fl
 def cookie_secret(database: Database) -> str:
     """The secret that signs cookies: $CONQUER_SECRET, else a file beside a SQLite store, or a row of PostgreSQL.
 
-    It is part of no backup, so a backup signs nobody in.
+    It is part of no backup, so a backup cannot sign anyone in.
     """
     given, name = os.environ.get(VARIABLE, ""), VARIABLE
     if database.path is not None and not given:

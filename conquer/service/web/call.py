@@ -222,7 +222,7 @@ async def counted(response: Response, hold: Hold) -> Response:
     parts: Any = None
     if isinstance(response, StreamingResponse):
         parts, beginning = response.body_iterator, b""
-        # The beginning may be a single line, which says nothing of what follows.
+        # The first line alone does not tell how long the download is.
         while len(beginning) <= SMALL and (part := await anext(parts, None)) is not None:
             beginning += part
         hold.cover(len(beginning))

@@ -42,7 +42,7 @@ class Endpoint:
     - `page`: not part of the OpenAPI document.
     - `answers`: the body holds answers, which are counted also when they are refused.
     - `kind`: media type of the reply.
-    - `reply`: its type for the document, where the handler's says less.
+    - `reply`: its type for the document, where the handler's is less precise.
     - `example`: a body for the documents, as JSON or, of bytes, as text; tests decode it.
     """
 

@@ -1,1 +1,1 @@
-"""What happens on a choose, an answer, a fit: check, append rows, say what became of it."""
+"""What a request does: choosing, answering, questions, boards, votes, uploads, exports, erasure."""

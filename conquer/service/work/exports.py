@@ -19,7 +19,7 @@ from conquer.service.store import log
 from conquer.service.store.database import Database
 
 Record = Callable[[Entry, Answered, Event], bytes | None]
-"""An answer or a vote, what it says, and its event to a line; None where there is none."""
+"""(row, answer, event) to a line; None where there is none."""
 _ROWS = 250
 """Rows read for one chunk."""
 _BYTES = 4 << 20
@@ -205,7 +205,7 @@ def content_of(item: Item) -> Any:
 
 
 def prompt_of(raw: Any) -> Any:
-    """A context as it came, or its text where that stands beside a vector or features.
+    """A context as sent, or its text where it has a vector or features too.
 
     >>> prompt_of(b'"a pot for two"'), prompt_of(b'{"text": "a pot for two", "vector": [0.5]}'), prompt_of(b"null")
     ('a pot for two', 'a pot for two', None)

@@ -136,7 +136,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
 def _narrowed(turn: Turn, drawn: Draw, voter: str, may: May | None) -> NewRound:
     """The drawn items, as few of them as it takes for the learner to show a pair that `may` be asked about.
 
-    Choosing is pure, so what the learner would show is asked again of fewer items: those that may stand against its
+    Choosing is pure, so what the learner would show is asked again of fewer items: those that may be compared with its
     first, then any two that may.
     """
     learner, items, context = turn.state.learner, list(drawn.items), _json(drawn.context)

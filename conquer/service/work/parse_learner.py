@@ -123,7 +123,7 @@ class ParseLearner(ServedLearner):
         return [self._choose(*one) for one in zip(reads, tickets, strict=True)]
 
     def _choose(self, read: ReadSentence, ticket: int) -> Chosen | RefusalError:
-        """The memo says which sentence and which word; the scores of a sentence's many edges stay here."""
+        """The memo names the sentence and the word; scores of the many edges are not returned."""
         try:
             choice = self.learner.choose(read.sentence, ticket, read.asked)
         except ValueError as error:
@@ -159,7 +159,7 @@ class ParseLearner(ServedLearner):
         return self.names(read, choice)
 
     def outside(self, choice: Choice) -> bool:
-        """Neither head may be right; the rule says whether that teaches something."""
+        """Neither head may be right; whether that teaches something is a setting of the rule."""
         return self.learner.rule.neither != "skip"
 
     def draw(
@@ -282,7 +282,7 @@ def draw_sentence(
 
 
 def read_asked(context: bytes) -> tuple[int, ...]:
-    """The words that a round's context says not to ask about: null, or "3,5".
+    """The words not to ask about, from a round's context: null, or "3,5".
 
     >>> read_asked(b'"3,5"'), read_asked(b"null")
     ((3, 5), ())

@@ -20,7 +20,7 @@ from conquer.service.work.parse_learner import asked_about, held_out, parser_of,
 from conquer.service.work.pool import groups_of, read_pool
 
 _ONE = threading.Lock()
-"""One at a time: whoever waits finds it done."""
+"""One at a time: the next caller finds it done."""
 
 
 class ParserProgress(msgspec.Struct):

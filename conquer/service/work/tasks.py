@@ -140,7 +140,7 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         if settings.task != "pick" or settings.algorithm != learner.name:
             raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
-            raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
+            raise ValueError(f"the learner has {learner.dim} features, its settings have {settings.features.dim}")
         pick_settings.check_settings(settings)
         tally.voters, tally.people = {}, {}
         # Rows that could not be read are another log's.

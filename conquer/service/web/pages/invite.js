@@ -1,4 +1,4 @@
-// Links by which people without a key answer questions of this model: made, listed and taken back.
+// Links by which people without a key answer questions of this model: made, listed and revoked.
 import { api, find, make, whole } from "/static/shell.js";
 
 const day = (at) => new Date(at * 1000).toLocaleDateString("en-GB", { dateStyle: "medium" });
@@ -11,7 +11,7 @@ export async function invitations(base) {
     find("links").hidden = !links.length;
     find("linkrows").replaceChildren(...links.map((one) => make("tr", {}, ...[one.note || "–", day(one.created), one.expires == null ? "no end" : day(one.expires), came(one)].map((text) => make("td", { dir: "auto" }, text)),
       make("td", { class: "note" }, one.holds ? "open" : "run out"),
-      make("td", {}, make("button", { type: "button", onclick: () => back(one), "aria-label": `Take back the link ${one.note || one.id}` }, "Take back")))));
+      make("td", {}, make("button", { type: "button", onclick: () => back(one), "aria-label": `Revoke the link ${one.note || one.id}` }, "Revoke")))));
   }
   async function back(one) {
     if (!confirm("Take this link back? Everyone who came by it is signed out; what they answered stays.")) return;

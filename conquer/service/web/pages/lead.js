@@ -40,7 +40,7 @@ export function lead(name, base, changed) {
     pause.textContent = paused ? "Go on" : "Pause";
     find("pausewhat").textContent = paused
       ? "People are asked new questions again."
-      : "Nobody is asked anything new until you go on. Questions on somebody's screen can still be answered, and count.";
+      : "No new questions are asked until you continue. Open questions can still be answered, and count.";
     find("pauseyes").textContent = paused ? "Go on" : "Pause";
     find("pausetitle").textContent = paused ? "Go on asking?" : "Pause the questions?";
     find("deletewhat").textContent = `${summary.answers.learnt} learnt answers, all items and the whole log go, and cannot be brought back. Download what you want to keep first.`;

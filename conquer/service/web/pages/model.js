@@ -54,7 +54,7 @@ async function refresh() {
   find("go").href = `/${settings.task ?? "pick"}/${encodeURIComponent(name)}`;
   find("board").hidden = !hasBoard(settings);
   find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnr"} on a ${settings.model ?? "diagonal"} model`) +
-    (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} taken back` : "");
+    (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} undone` : "");
   find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
   find("curve").replaceChildren(curve(summary.curve.bins));
   find("legend").hidden = summary.answers.learnt < LEAST;

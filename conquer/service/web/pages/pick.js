@@ -103,7 +103,7 @@ function end(question) {
   find("end").hidden = busy = false;
   // There may be a question later: somebody goes on, or others have answered theirs.
   if (!question.done) looking = setTimeout(() => next(), 15000);
-  const why = question.paused ? "Whoever leads this will go on later. What you have answered counts." : question.done ? question.reason : null;
+  const why = question.paused ? "The questions will continue later. Your answers count." : question.done ? question.reason : null;
   find("end").replaceChildren(...[why, question.done ? null : "Looking again every 15 seconds."].filter(Boolean).map((line) => make("p", {}, line)), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
@@ -176,7 +176,7 @@ async function undo() {
   remember();
   try {
     await insist("POST", `${base}/events/${encodeURIComponent(last.event.event_id)}/undo`, { voter });
-    find("saved").textContent = "Taken back – answer it again";
+    find("saved").textContent = "Undone – answer it again";
     show(last);
   } catch (error) {
     find("saved").textContent = error.message;

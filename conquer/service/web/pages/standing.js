@@ -22,7 +22,7 @@ function interval(one, { mean, place }) {
 }
 
 const between = (one) => (infinite(one.low) ? "anything" : `${one.low.toFixed(2)} to ${one.high.toFixed(2)}`);
-const separating = (more) => (infinite(more) ? "no number of answers tells these two apart" : more < 1 ? "surely in this order" : more > 99999 ? "hardly to be told apart: more than 100,000 answers" : `about ${whole(Number(Math.ceil(more).toPrecision(2)))} answers to tell these two apart`);
+const separating = (more) => (infinite(more) ? "no number of answers separates these two" : more < 1 ? "certainly in this order" : more > 99999 ? "almost equal: more than 100,000 answers" : `about ${whole(Number(Math.ceil(more).toPrecision(2)))} answers to tell these two apart`);
 
 // Under an item's text its id, under a group how many items it is the mean of.
 const note = (one) => (one.count ? `mean of ${whole(one.count)} item${one.count > 1 ? "s" : ""}` : one.text ? one.id : "");
@@ -37,5 +37,5 @@ export function drawBoard(board) {
     one.rank < last ? make("span", { class: "gap note" }, separating(one.more)) : null));
   const level = percent(1 - board.delta);
   return make("div", { class: "standings" }, make("ol", {}, ...rows),
-    make("p", { class: "note" }, `Scores less the mean of all, with ${level} intervals (${board.interval}) from ${whole(board.answers)} answers: ${whole(board.pairs[0])} of ${whole(board.pairs[1])} pairs are told apart. The line is the mean.`));
+    make("p", { class: "note" }, `Scores less the mean of all, with ${level} intervals (${board.interval}) from ${whole(board.answers)} answers: ${whole(board.pairs[0])} of ${whole(board.pairs[1])} pairs have a certain order. The line is the mean.`));
 }

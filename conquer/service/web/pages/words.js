@@ -32,8 +32,8 @@ export async function words(base, learnt) {
   const [liked, disliked] = [told.liked, told.disliked].map((list) => list.filter((one) => standsOut(one) && !isPlain(one.name)).slice(0, SHOWN));
   const largest = Math.max(1e-9, ...[...liked, ...disliked].map(({ weight }) => Math.abs(weight)));
   note.textContent = liked.length || disliked.length
-    ? "Weight, and two standard deviations of what chance alone would make it. Of very many words a few stand out by chance. Words such as “the” are left out."
-    : told.liked.length || told.disliked.length ? "No word stands out from chance yet." : "";
+    ? "Weight, and two standard deviations of what chance alone would make it. Of very many words a few exceed it by chance. Words such as “the” are left out."
+    : told.liked.length || told.disliked.length ? "No word exceeds chance yet." : "";
   find("learnt").hidden = !note.textContent;
   find("liked").replaceChildren(...liked.map((one) => row(one, largest)));
   find("disliked").replaceChildren(...disliked.map((one) => row(one, largest)));

@@ -72,7 +72,7 @@ async def choose(call: Call, body: ChooseRequest) -> ChooseReply:
 
 @routes.add("POST", f"{_EVENT}/answer", "answer", answers=True, example={"winner": "a", "voter": "ann"})
 async def answer(call: Call, body: AnswerRequest) -> AnswerReply:
-    """Say which was preferred."""
+    """Answer which was preferred."""
     said = BatchAnswer(**msgspec.structs.asdict(body), event_id=call.path_params["event_id"])
     reply: AnswerReply = await call.decide(said)
     call.server.meters.answered(call.model, [reply])
@@ -113,7 +113,7 @@ def _failed(error: Exception) -> dict[str, Any]:
 
 @routes.add("GET", _EVENT, "read")
 async def event(call: Call) -> EventInfo:
-    """Look at an event."""
+    """Inspect an event."""
     return await call.on_model(lambda turn: _info(turn.known(call.path_params["event_id"])))
 
 

@@ -19,7 +19,7 @@ class Health(msgspec.Struct):
 
 
 class Alarm(msgspec.Struct):
-    """Something an operator should look at; a caller who may not read its subject gets its kind alone."""
+    """A problem for the operator; a caller who may not read its subject gets its kind alone."""
 
     kind: str
     message: str

@@ -1,4 +1,4 @@
-"""Models: create, list, look at, title, pause, export, import, delete; and what a model has learnt, in words."""
+"""Models: create, list, inspect, title, pause, export, import, delete; and the features with the largest weights."""
 
 import functools
 from collections.abc import Generator
@@ -112,7 +112,7 @@ async def list_models(call: Call) -> Response:
 
 @routes.add("GET", "/v1/models/{name}", "read")
 async def inspect_model(call: Call) -> ModelInfo:
-    """Look at a model."""
+    """Inspect a model."""
     return await call.on_model(_info, reads=True)
 
 
@@ -156,7 +156,7 @@ async def delete_model(call: Call) -> Response:
             raise
         await call.on_store(remove)
     call.server.deleted.set()
-    for kind in ("fold", "quarantine", "snapshot", "prune", "measure"):
+    for kind in ("quarantine", "snapshot", "prune", "measure"):
         engine.alarms.clear(f"{kind}:{call.model}")
     call.server.meters.forget(call.model)
     # Its links end, also if another model gets its name.
