@@ -123,7 +123,7 @@ class Database:
     def _open(self, name: Path | str, create: bool) -> None:
         found = self._format()
         if found is None and not create:
-            raise NoStoreError(f"there is no store {name}; name one with --store")
+            raise NoStoreError(f"there is no store {name}; say which with --store")
         if found not in (None, FORMAT):
             raise StoreError(
                 f"this store has format {found}, this program reads {FORMAT}: open {name} with the version of CONQUER"
