@@ -1,14 +1,25 @@
 """What a deletion, a pruning or a damage leaves behind: nothing that stops the model, the others, or an erasure."""
 
 import asyncio
+import contextlib
 import sqlite3
+import threading
+import time
 import zlib
 
 import pytest
 
+from conquer.service.jobs import upkeep
 from conquer.service.jobs.retention import prune_all
+from conquer.service.jobs.upkeep import sweep_deleted
+from conquer.service.store.backup import back_up
+from conquer.service.store.database import Database
+from conquer.service.store.schema import log
+from conquer.service.web import server as running
 
+from . import cluster
 from .conftest import run
+from .folds import sqlite
 
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
 ITEMS = [{"id": f"i{k}", "vector": [0.1 * k, 1 - 0.2 * k, 0.3, k % 2]} for k in range(3)]
@@ -138,3 +149,184 @@ def test_an_erasure_reaches_snapshots_before_the_base(local, tmp_path):
             assert not any(b"bob" in zlib.decompress(data) for _, data in found)
 
     run(go())
+
+
+# Deleting and pruning among many models: none waits for another, and a broken one stops nobody.
+
+
+TABLES = ("log", "snapshots", "items", "leases", "pruned", "retired", "digests")
+
+
+@pytest.fixture
+def by_hand(monkeypatch):
+    """Nothing is swept unless the test does it, and little at once."""
+    monkeypatch.setattr(running.Server, "_sweep_deleted", lambda server: None)
+    monkeypatch.setattr(upkeep, "_ROWS", 7)
+    monkeypatch.setattr(upkeep, "_PIECES", 1)
+
+
+async def three(client, engine):
+    """Models a, b and c with rows in several tables."""
+    engine.clock = lambda: 0.0
+    for name in "abc":
+        await client.post("/v1/models", json={**MADE, "name": name})
+        await play(client, 12, f"{name}MARKED", name=name)
+    engine.clock = lambda: 40 * DAY
+    for name in "abc":
+        await play(client, 8, f"{name}YOUNG", name=name)
+    await asyncio.to_thread(prune_all, engine, 30.0, 3)
+
+
+def rows(folder, model):
+    with sqlite3.connect(folder / "store.db") as connection:
+        found = [connection.execute(f"SELECT COUNT(*) FROM {table} WHERE model_id = ?", [model]) for table in TABLES]
+        return [one.fetchone()[0] for one in found]
+
+
+def test_a_deleted_model_leaves_the_disk_in_slices(local, tmp_path, by_hand):
+    async def go():
+        app = local(snapshot_every=5)
+        async with app.running() as client:
+            engine = app.server.engine
+            await three(client, engine)
+            others = rows(tmp_path, 1), rows(tmp_path, 3)
+            assert rows(tmp_path, 2)[0] == 16
+            assert (await client.delete("/v1/models/b")).status_code == 204
+            # In the turn that others wait for only the name has gone.
+            assert rows(tmp_path, 2)[0] == 16
+            assert (await client.get("/v1/models/b")).status_code == 404
+            assert [one["name"] for one in (await client.get("/v1/models")).json()["models"]] == ["a", "c"]
+            (await client.post("/v1/models", json={**MADE, "name": "b"})).raise_for_status()
+            assert (await client.get("/v1/models/b")).json()["position"] == 0
+            # A backup, where the id might be given out again, is without it.
+            copied = await asyncio.to_thread(back_up, sqlite(tmp_path), tmp_path / "copy.db")
+            assert copied["log"] == others[0][0] + others[1][0]
+            assert await asyncio.to_thread(sweep_deleted, engine) > 4
+            assert rows(tmp_path, 2) == [0] * len(TABLES)
+            assert (rows(tmp_path, 1)[0], rows(tmp_path, 3)[0]) == (others[0][0], others[1][0])
+            assert await asyncio.to_thread(sweep_deleted, engine) == 0
+            await play(client, 1, "later", name="b")
+
+    run(go())
+    for path in tmp_path.glob("store.db*"):
+        assert b"bYOUNG" not in path.read_bytes()
+
+
+def test_a_slice_is_small(local, tmp_path, by_hand):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await three(client, app.server.engine)
+            await client.delete("/v1/models/c")
+        database = Database(sqlite(tmp_path))
+        with contextlib.closing(database), database.writing() as connection:
+            assert upkeep.orphan(connection)[1] == 3
+            assert upkeep.delete_slice(connection, log, 3)
+        assert rows(tmp_path, 3)[0] == 16 - 7
+
+    run(go())
+
+
+def test_what_a_crash_left_of_a_deleted_model_goes_with_the_next_start(local, tmp_path, monkeypatch):
+    async def fill():
+        monkeypatch.setattr(running.Server, "_sweep_deleted", lambda server: None)
+        app = local()
+        async with app.running() as client:
+            await three(client, app.server.engine)
+            await client.delete("/v1/models/c")
+        assert rows(tmp_path, 3)[0] > 0
+
+    async def again():
+        monkeypatch.undo()
+        app = local()
+        async with app.running() as client:
+            await until(lambda: sum(rows(tmp_path, 3)) == 0)
+            # And after a deletion it looks again.
+            assert (await client.delete("/v1/models/b")).status_code == 204
+            await until(lambda: sum(rows(tmp_path, 2)) == 0)
+            await play(client, 1, "more", name="a")
+
+    run(fill())
+    run(again())
+
+
+async def until(condition):
+    give_up = time.monotonic() + 120
+    while not await asyncio.to_thread(condition):
+        assert time.monotonic() < give_up
+        await asyncio.sleep(0.02)
+
+
+def broken(folder, name):
+    """As when an algorithm is not installed any more: nothing can be made of the model."""
+    with sqlite3.connect(folder / "store.db") as connection:
+        statement = "UPDATE models SET settings = replace(settings, '\"gnr\"', '\"gone\"') WHERE name = ?"
+        assert connection.execute(statement, [name]).rowcount == 1
+        # A snapshot would still say what to make.
+        connection.execute("DELETE FROM snapshots")
+
+
+def test_a_broken_model_stops_no_job_and_can_be_deleted(local, tmp_path):
+
+    async def fill():
+        app = local()
+        async with app.running() as client:
+            app.server.engine.clock = lambda: 0.0
+            for name in "ab":
+                await client.post("/v1/models", json={**MADE, "name": name})
+                await play(client, 5, name=name)
+
+    async def again():
+        app = local()
+        async with app.running() as client:
+            engine = app.server.engine
+            engine.clock = lambda: 40 * DAY
+            assert await asyncio.to_thread(prune_all, engine, 30.0, 3) > 0
+            assert "prune:a" in dict(app.server.alarms.standing())
+            assert "prune:b" not in dict(app.server.alarms.standing())
+            assert (await client.delete("/v1/models/a")).status_code == 204
+            assert (await client.delete("/v1/models/a")).status_code == 404
+            assert not [kind for kind, _ in app.server.alarms.standing() if kind.endswith(":a")]
+
+    run(fill())
+    broken(tmp_path, "a")
+    run(again())
+
+
+def test_a_damaged_row_can_be_erased(local, tmp_path):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 6)
+            with app.server.database.writing() as connection:
+                # Text that is none can be erased too.
+                connection.exec_driver_sql("UPDATE log SET body = CAST(x'7b22ff' AS TEXT) WHERE position = 3")
+            gone = (await client.post("/v1/models/m/erase", json={"voter": "bob"})).json()
+            assert gone == {"rows": 12, "remaining": 0}
+
+    run(go())
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        left = connection.execute("SELECT body FROM log WHERE kind = 'erased' ORDER BY position").fetchall()
+    assert [body for (body,) in left if "ordinal" in body] == [f'{{"ordinal":{k}}}' for k in (0, 2, 3, 4, 5)]
+
+
+@pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
+def test_a_server_whose_jobs_all_wait_is_still_seen(local):
+    def seen(server):
+        with server.database.reading() as connection:
+            return connection.exec_driver_sql("SELECT MAX(seen) FROM servers").scalar()
+
+    async def go(address):
+        app, release = local(store=address), threading.Event()
+        async with app.running():
+            for k in range(8):
+                app.server.brief(f"tenant {k}", release.wait)
+            try:
+                before = await asyncio.to_thread(seen, app.server)
+                await until(lambda: seen(app.server) > before + 5)
+            finally:
+                release.set()
+
+    with cluster.running() as address:
+        run(go(address))

@@ -6,14 +6,21 @@ import zlib
 from pathlib import Path
 
 import httpx
+import msgspec
 import numpy as np
 import pytest
 
 from conquer.service.errors import RefusalError
-from conquer.service.model.records import FOLD, Answered
+from conquer.service.model.records import FOLD, Answered, Decision, Entry, Event, Raw, decoded, seal
+from conquer.service.model.schemas import ModelSettings
+from conquer.service.model.state import ModelState, OutOfTurnError
+from conquer.service.model.tally import Tally
+from conquer.tickets import stream, ticket
+from conquer.types import Choice, Query
 
+from .attacks import make, pair, store, usable
 from .conftest import run
-from .folds import rows_of, sqlite
+from .folds import loaded, rows_of, slow_fold, sqlite
 from .test_crashes import Diary
 
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
@@ -197,3 +204,168 @@ def test_rows_of_a_newer_program_are_refused(local, tmp_path) -> None:
         connection.execute("DELETE FROM snapshots")
         connection.execute("UPDATE log SET format = 99 WHERE position = 2")
     run(again())
+
+
+# Rows and snapshots damaged on disk: the model opens without them, goes on, and says so.
+
+
+def damaged(start, tmp_path, statement: str):
+    """A server on a store with one model of twelve rounds, where the statement was run while nobody served it."""
+    server = start(snapshot_every=1000)
+    make(server.address)
+    make(server.address, name="other")
+    for k in range(12):
+        pair(server.address, f"e{k}")
+    server.kill()
+    with store(tmp_path) as beside:
+        assert beside.execute(statement).rowcount > 0
+    return start(port=server.port, snapshot_every=1000)
+
+
+ROW = "WHERE position = 6 AND model_id = (SELECT id FROM models WHERE name = 'm')"
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["body = '{\"winner\": 7'", "body = char(0)", "checksum = checksum + 1", "kind = 'song'", "voter = 'somebody'"],
+)
+def test_a_row_that_cannot_be_read_is_left_out_and_said(start, tmp_path, change):
+    server = damaged(start, tmp_path, f"UPDATE log SET {change} {ROW}")
+    usable(server.address)
+    usable(server.address, "other")
+    said = httpx.get(f"{server.address}/v1/models/m", timeout=60).json()["summary"]["quarantined"]
+    assert said["rows"] >= 1
+    assert "quarantine" in httpx.get(f"{server.address}/readyz", timeout=60).text
+    server.kill()
+    server = start(port=server.port)
+    usable(server.address, tag="again")
+
+
+@pytest.mark.parametrize("change", ["data = x'00010203'", "data = substr(data, 1, 40)", "data = x''"])
+def test_a_snapshot_that_cannot_be_read_is_made_anew(start, tmp_path, change):
+    server = start(snapshot_every=5)
+    make(server.address)
+    for k in range(12):
+        pair(server.address, f"e{k}")
+    assert server.stop() == 0
+    with store(tmp_path) as beside:
+        assert beside.execute(f"UPDATE snapshots SET {change}").rowcount > 0
+    server = start(port=server.port, snapshot_every=5)
+    usable(server.address)
+    for k in range(12):
+        pair(server.address, f"later{k}")
+    assert server.stop() == 0
+    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+
+
+@pytest.mark.parametrize("fold", [FOLD, FOLD + 1])
+def test_a_snapshot_folded_by_other_rules_is_passed_over(local, tmp_path, fold):
+    """It can be read and holds other weights: only where the rules were today's is it taken for what the rows give."""
+
+    async def go():
+        app = local(snapshot_every=4)
+        async with app.running() as client:
+            for name, seed in (("m", 0), ("other", 5)):
+                await client.post("/v1/models", json={**MADE, "name": name})
+                await play(client, 6, seed=seed, name=name)
+
+    run(go())
+    address = sqlite(tmp_path)
+    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m"))
+    spoil(
+        tmp_path,
+        """UPDATE snapshots SET format = ?, data = (
+            SELECT s.data FROM snapshots s JOIN models o ON o.id = s.model_id
+            WHERE o.name = 'other' ORDER BY s.position DESC LIMIT 1
+        ) WHERE model_id = (SELECT id FROM models WHERE name = 'm')""",
+        fold,
+    )
+    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m")) == (fold != FOLD)
+
+
+# The rows of a log: what earlier versions wrote is read as it was meant.
+
+
+OLD = (
+    '{"ordinal":3,"ticket":7,"query":1,"shown":[2,0],"names":["c","a"],"left":"a","items":[{"id":"a"}],'
+    '"scores":[0.5,0.0,1.0],"memo":{"chance":0.25},"chance":0.25%s}'
+)
+PARSE = (
+    '{"ordinal":0,"ticket":7,"query":1,"shown":[1,2],"names":["0","3"],"left":"0","items":[{"id":"s"}],"scores":[],'
+    '"memo":{"word":2,"heads":[0,3],"chance":null,"sentence":"s"}}'
+)
+
+
+def event(body: str) -> Event:
+    return Event.of(Entry(1, 0.0, "e", None, decoded("choose", body)))
+
+
+@pytest.mark.parametrize(("more", "chance"), [("", 0.25), (',"planted":"e0"', None)])
+def test_a_chance_that_was_stored_twice_is_read_once(more, chance):
+    chosen = decoded("choose", OLD % more)
+    assert chosen.choice == Choice((2, 0), Query.DUEL, 7, {"chance": 0.25})
+    assert chosen.chance == chance
+    entry = Entry(1, 0.0, "e", None, chosen)
+    seal(entry)
+    assert entry.text.count(b"chance") == 1
+    assert decoded("choose", entry.text.decode()) == chosen
+
+
+def test_what_a_question_is_about():
+    assert event(OLD % "").about is None
+    assert event(OLD % "").subjects == event(OLD % "").labels == ("c", "a")
+    parse = event(PARSE)
+    assert (parse.about, parse.subjects) == (("s", 2), ("s",))
+    assert parse.labels == ("s: 2 < 0", "s: 2 < 3")
+
+
+@pytest.mark.parametrize(
+    "items", [b"[]", b"null", b'[{"id":"\\"items\\":null","text":"\xc3\xa9"}]', b'[ {"id" : "a"} ]']
+)
+def test_items_stand_in_their_row_as_they_came(items):
+    """Whatever the names before them say, and the memo behind them."""
+    chosen = Decision(
+        0,
+        7,
+        1,
+        (0, 1),
+        ('"items":null', 'b\\"'),
+        '"items":null',
+        Raw(items),
+        [0.5],
+        memo={"items": None, "chance": 0.5},
+    )
+    entry = Entry(1, 0.0, "e", None, chosen)
+    seal(entry)
+    assert entry.text == msgspec.json.encode(chosen)
+    assert decoded("choose", entry.text.decode()) == chosen
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("nan")])
+def test_a_decision_that_would_not_be_read_as_it_was_is_not_sealed(score):
+    chosen = Decision(0, 7, 1, (0, 1), ("a", "b"), "a", Raw(b"[]"), [score])
+    with pytest.raises(ValueError, match="Expected `float`, got `null`"):
+        seal(Entry(1, 0.0, "e", None, chosen))
+
+
+def test_tickets_are_those_of_their_ordinals_in_any_order():
+    state = ModelState(1, "m", ModelSettings(seed=5), None, 0, Tally())
+    for ordinal in (0, 1, 2, 63, 64, 65, 1000, 3, 2**40):
+        state.tally.ordinal = ordinal
+        assert state.tickets(1)[0] == ticket(stream("policy", 5), ordinal)
+
+
+def test_the_curve_holds_every_round_while_it_halves_its_resolution():
+    rng, tally = random.Random(4), Tally()
+    for number in range(3000):
+        tally.choice(number, rng.random() < 0.8)
+        assert sum(here.rounds for here in tally.curve) == tally.rounds == tally.ordinal == number + 1
+        assert sum(here.questions for here in tally.curve) == tally.questions
+    assert tally.width > 16
+
+
+def test_a_row_that_does_not_follow_is_refused():
+    state = ModelState(1, "m", ModelSettings(), None, 7, Tally())
+    chosen = Decision(0, 7, 1, (0, 1), ("a", "b"), "a", Raw(b"[1]"), [0.5])
+    with pytest.raises(OutOfTurnError, match="row 7 cannot follow position 7"):
+        state.apply(Entry(7, 2.5, "e", "ann", chosen))

@@ -17,7 +17,7 @@ from conquer.service.store.schema import ended
 from conquer.service.web.access import COOKIE, Access
 
 from .conftest import run
-from .http.test_auth import request
+from .test_auth import request
 from .test_pages import BROWSER, browser, new_page
 
 __all__ = ["browser"]
