@@ -495,7 +495,7 @@ export interface Readiness {
   compiling: number;
 }
 
-/** Something an operator should look at; a caller who may not read its subject gets its kind alone. */
+/** A problem for the operator; a caller who may not read its subject gets its kind alone. */
 export interface Alarm {
   kind: string;
   message: string;
@@ -517,7 +517,7 @@ export interface Routes {
     given: { path: { name: string }; body: ChooseRequest };
     reply: ChooseReply;
   };
-  /** Say which was preferred */
+  /** Answer which was preferred */
   "POST /v1/models/{name}/events/{event_id}/answer": {
     given: { path: { name: string; event_id: string }; body: AnswerRequest };
     reply: AnswerReply;
@@ -532,7 +532,7 @@ export interface Routes {
     given: { path: { name: string }; body: BatchAnswers };
     reply: BatchReply;
   };
-  /** Look at an event */
+  /** Inspect an event */
   "GET /v1/models/{name}/events/{event_id}": {
     given: { path: { name: string; event_id: string } };
     reply: EventInfo;
@@ -652,7 +652,7 @@ export interface Routes {
     given: {};
     reply: ModelList;
   };
-  /** Look at a model */
+  /** Inspect a model */
   "GET /v1/models/{name}": {
     given: { path: { name: string } };
     reply: ModelInfo;

@@ -49,6 +49,12 @@ class Alarms:
         if was is not None:
             logger.info("alarm %s is over", kind)
 
+    def forget(self, subject: str) -> None:
+        """End all alarms of a subject, such as a deleted model."""
+        for kind, _ in self.standing():
+            if kind.partition(":")[2] == subject:
+                self.clear(kind)
+
     def count(self, job: str) -> int:
         """Count a failure of a job; returns its failures so far."""
         with self._lock:

@@ -56,8 +56,7 @@ class LoadedModels:
             for name, turn in turns.items():
                 state = turn.state
                 if turn.removed:
-                    for kind in ("quarantine", "snapshot", "load"):
-                        self._alarms.clear(f"{kind}:{name}")
+                    self._alarms.forget(name)
                 elif self.models.get(name) is state:
                     state.trim(settings.events_cached, min(EVENT_BYTES, settings.cache_bytes // 4))
                     self.keep(state)

@@ -1,9 +1,8 @@
 """A model's log as a file, in bounded chunks: JSON lines, a ledger, preference pairs, a table or a task's own lines."""
 
 import csv
-import functools
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -50,14 +49,13 @@ def chunks(
     form: str,
     after: int,
     task_lines: Callable[[Connection, int], Record] | None,
-    board: Mapping[str, float],
 ) -> Iterator[bytes]:
     """The rows after a position. Each chunk is one slice of long work; some are empty.
 
-    `task_lines`: how the model's task writes its answers. `board`: scores by item, for preferences. Each chunk is read
-    in its own transaction; positions never change, so together they are consistent.
+    `task_lines`: how the model's task writes its answers. Each chunk is read in its own transaction; positions never
+    change, so together they are consistent.
     """
-    records: dict[str, Record] = {"csv": table_row, "preferences": functools.partial(preference, board=board)}
+    records: dict[str, Record] = {"csv": table_row, "preferences": preference}
     record, undone = records.get(form), frozenset[int]()
     if form == "ledger":
         yield _json(Line("open", body=Raw(_json({"name": header.name, "settings": header.settings})))) + b"\n"
@@ -105,11 +103,11 @@ def line(entry: Entry) -> bytes:
     return _json(Line(entry.kind, entry.position, entry.at, entry.event, entry.voter, body)) + b"\n"
 
 
-def preference(entry: Entry, said: Answered, event: Event, board: Mapping[str, float]) -> bytes | None:
+def preference(entry: Entry, said: Answered, event: Event) -> bytes | None:
     """An answer as a prompt/chosen/rejected record; None where no item won against one other.
 
     Items are their texts where they have them, with labels, meta and images. `margin`: the chosen item's lead in score
-    when the question was chosen; `board`: current scores by id.
+    when the question was chosen.
     """
     if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
@@ -128,8 +126,6 @@ def preference(entry: Entry, said: Answered, event: Event, board: Mapping[str, f
         "chosen_id": won,
         "rejected_id": lost,
         "margin": scores[won] - scores[lost] if len(scores) == 2 else None,
-        "chosen_score": board.get(won),
-        "rejected_score": board.get(lost),
     }
     return _json(record | shown_with(items, [("chosen", won), ("rejected", lost)])) + b"\n"
 

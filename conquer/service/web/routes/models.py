@@ -156,8 +156,7 @@ async def delete_model(call: Call) -> Response:
             raise
         await call.on_store(remove)
     call.server.deleted.set()
-    for kind in ("quarantine", "snapshot", "prune", "measure"):
-        engine.alarms.clear(f"{kind}:{call.model}")
+    engine.alarms.forget(call.model)
     call.server.meters.forget(call.model)
     # Its links end, also if another model gets its name.
     await call.server.refresh_now()

@@ -16,7 +16,7 @@ from conquer.boards import Interval
 from conquer.learners.voters import Voter
 from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
+from conquer.service.errors import conflict, unknown_model
 from conquer.service.model.pick_learner import PickLearner
 from conquer.service.model.schemas import NO_CONTEXT, Identifier, RawContext, RawItems, Strict
 from conquer.service.store import log
@@ -126,9 +126,8 @@ async def read_log(call: Call, query: LogQuery) -> Response:
     task = await call.brief(functools.partial(tasks.find, model.settings.task))
     if form == "answers" and task.answer_lines is None:
         raise conflict("no_parser", f"model {call.model!r} is not a parser: read its log in another format")
-    board = await _scores(call) if form == "preferences" else {}
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
-    rows = chunks(call.server.database, model, form, query.after, task.answer_lines, board)
+    rows = chunks(call.server.database, model, form, query.after, task.answer_lines)
     return attachment(
         call.server.engine.long.stream(call.owner, rows), f"{call.model}.{_ENDINGS.get(form, f'{form}.jsonl')}", kind
     )
@@ -146,17 +145,6 @@ async def _header(call: Call) -> log.Header:
     if call.model not in found:
         raise unknown_model(call.model)
     return found[call.model]
-
-
-async def _scores(call: Call) -> dict[str, float]:
-    """The scores of the items on the model's board, by id; none where it has no board."""
-    try:
-        board = await call.server.boards.read(call.model, Look(0.05, "anytime", None), call.key.id)
-    except RefusalError as refusal:
-        if refusal.kind is not Kind.CONFLICT:
-            raise
-        return {}
-    return {one.id: one.score for one in board.items}
 
 
 @routes.add("POST", "/v1/models/{name}/log", "admin", limit="upload_bytes")
