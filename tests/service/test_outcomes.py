@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy.exc import PendingRollbackError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
 from conquer.service.engine import engine as engines
-from conquer.service.engine.failures import as_told
+from conquer.service.engine.failures import as_told, is_rolled_back
 from conquer.service.errors import Kind
 
 from . import cluster
@@ -187,3 +187,13 @@ def test_an_undo_that_was_made_is_told_so_although_the_store_is_gone_for_the_fol
 def test_a_transaction_on_a_lost_connection_is_a_matter_of_the_store() -> None:
     told = as_told(PendingRollbackError("Can't reconnect until invalid transaction is rolled back."))
     assert (told.kind, told.code) == (Kind.UNAVAILABLE, "storage")
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "sure"),
+    [("23505", True), ("40001", True), ("57P01", False), ("08006", False), ("58030", False), ("XX000", False)],
+)
+def test_only_a_refused_commit_is_surely_rolled_back(sqlstate, sure) -> None:
+    """PostgreSQL may have written the end of the transaction before it stopped with a system or an internal error."""
+    psycopg = pytest.importorskip("psycopg")
+    assert is_rolled_back(DBAPIError("COMMIT", None, psycopg.errors.lookup(sqlstate)())) is sure

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import sqlite3
+import threading
 from contextlib import closing
 from typing import Any
 
@@ -224,12 +225,24 @@ def test_only_the_culprit_hears_of_its_failure(tmp_path):
             raise RuntimeError("it broke")
         return [invalid("not this one") if one == "refused" else f"{one} done" for one in requests]
 
-    async def told(*requests: str) -> list[Any]:
+    def fail(connection: Any) -> None:
+        raise RuntimeError("before the model's turn")
+
+    async def told(*requests: str, together: bool = False) -> list[Any]:
         server = Server(Settings(store=world.address))
         server.engine = Engine(server.database, build, server.settings, decide=work)
         server.engine.start(asyncio.get_running_loop())
         try:
-            await server.engine.call("m", lambda turn: None)
+            await server.engine.call("m", lambda turn: setattr(turn.state, "at_once", 16))
+            if together:
+                # A batch that fails before the model's turn: its requests have been quick, and run alone from then on.
+                gate = threading.Event()
+                held, failing = server.engine.call(None, lambda connection: gate.wait()), server.engine.call(None, fail)
+                calls = [server.engine.decide("m", requests)]
+                gate.set()
+                assert await held
+                assert isinstance((await asyncio.gather(failing, return_exceptions=True))[0], RuntimeError)
+                return [str(one) for one in await calls[0]]
             calls = [server.engine.decide("m", [one]) for one in requests]
             found = await asyncio.gather(*calls, return_exceptions=True)
             return [str(one[0] if isinstance(one, list) else one) for one in found]
@@ -242,6 +255,7 @@ def test_only_the_culprit_hears_of_its_failure(tmp_path):
     found = run(told("a", "broken", "b"))
     assert (found[0], found[2]) == ("a done", "b done")
     assert "done" not in found[1]
+    assert run(told("a", "broken", "b", together=True)) == ["a done", "it broke", "b done"]
 
 
 def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):

@@ -1,27 +1,36 @@
-"""The engine: one thread that chooses, learns and writes, a batch of requests at a time.
+"""The engine: one thread that chooses, learns and writes, a batch of work at a time.
+
+A piece of work is one call: a function, or a list of requests to one function.
 
                        take                                        commit
     put ---> WAITING --------> BATCH: begin, open turns, run, flush ------> results are delivered
                ^                |       |         |        |      |
-               |                |       |         |        |      +-- no reply to it: 504, "the outcome is unknown",
-               |                |       |         |        |          unless the store is found to hold the rows
-               |                |       |         |        +--------- rolled back, by work that failed or by the store:
-               +--------------- | ----- | ------- | ----------------- all again, each piece alone; 503 if it was alone
-               +--------------- | ----- | ------- +-- time is up: what is done commits, the rest goes first next time
-               +--------------- | ----- +-- another server has locked the model: again, 50 ms later, 100 times
-               |                +-- fails: every request that waits gets 503, "nothing was learnt"
-               +-- LOADING <--- a model not in memory, far behind its log, or stale for this work
+               |                |       |         |        |      +-- no reply to it: 504, unless the store holds the
+               |                |       |         |        |          last row that the batch wrote
+               +--------------- | ----- | --- failure after begin: rolled back, each piece runs again alone; alone,
+               |                |       |         |        it gets its own error, 503 if the store failed
+               +--------------- | ----- | ------- +-- time is up: what is done commits, the rest returns to the front
+               |                |       |             of its owner's lane
+               +--------------- | ----- +-- another server has locked the model: again 50 ms later; 503 after 100 times
+               |                +-- fails: all work of the batch and the queue gets 503, "nothing was learnt"; steps of
+               |                    long work that wait are tried once more
+               +-- LOADING <--- a model not in memory, far behind its log, or not ready for this work
+                      +-- the load fails: the work that waits for it is refused
 
 The batch is one transaction. It begins before anything is decided, so a store that is away changes nothing in memory.
 Rows are applied to the models in memory as they are appended, and stored by the commit. Whenever there is no commit,
-the models that moved are dropped and loaded again from the store, so memory never keeps what the store does not have.
-Results are delivered after the commit; those of many requests of one client when all have theirs. Only the engine's
-thread touches models, turns and the connection that writes, until `stop` has ended it; other threads add work to the
-queue and read results from futures.
+the models that moved are dropped, so memory never keeps what the store does not have; a dropped model is loaded when
+work next needs it. A piece of work is delivered when all its requests have results. Only the engine's thread touches
+models in memory, turns and the connection that writes, until `stop` has ended it; a model that is being loaded belongs
+to the loading thread. Other threads add work to the queue and read results from futures.
+
+A model is *stale* when a correction or an erasure is in its log that its weights do not know; *unlearning* when it is
+stale because a weighed voter was erased, so that it must not learn; *void* when another server has fitted its features.
 
 Other servers of a PostgreSQL store: each batch locks its models until it ends. The lock is tried, never waited for, so
-a frozen server delays no other. In its turn a model first replays the rows that others have written. The log's primary
-key, (model, position), is the fence: a row that another server has written first makes the whole batch fail.
+a frozen server delays no other model. In its turn a model first replays the rows that others have written. The log's
+primary key, (model, position), is the fence: where another server has written a row first, the batch is rolled back,
+and each piece runs alone, up to five times more.
 """
 
 import asyncio
@@ -68,7 +77,7 @@ _AGAIN, _TRIES = 0.05, 100
 _CONFLICT = 20
 """How many tries a conflict counts as: it takes longer than a lock that is not there to be had."""
 _LOADS = 40
-"""How often a model is loaded for one piece of work: a damaged store never reaches what the work waits for."""
+"""How often a model is loaded for one piece of work: a damaged log may never reach the correction it waits for."""
 _FINDING_OUT = 2.0
 """Seconds in which to look for a batch whose commit got no reply."""
 _STOPPING = 20.0
@@ -121,7 +130,7 @@ class Engine:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The pieces of work that wait."""
         return len(self._queue) + sum(len(load.works) for load in list(self._loads.values()))
 
     def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
@@ -274,12 +283,12 @@ class Engine:
                     connection.invalidate()
 
     def _run_again(self, batch: list[Work], error: Exception) -> None:
-        """After a rollback: run each piece of work once more, alone; deliver the error where that has been done."""
+        """After a rollback: run each piece of work again, alone. Work that has failed alone gets the error."""
         failed, again, later = list[Work](), list[Work](), list[Work]()
         for work in batch:
             work.tried = {}
             if not work.alone and (isinstance(error, STORE) or len(batch) > 1 or len(work.open) > 1):
-                # Even a single one: its connection may have been cut long ago.
+                # A single piece is run again too: an idle connection may have been cut.
                 work.alone = True
                 again.append(work)
             elif is_conflict(error) and work.tries < _TRIES:
@@ -326,7 +335,7 @@ class Engine:
             waiting.append(work)
 
     def _load(self, name: str, begun: ModelState | None = None) -> list[Work]:
-        """Have a model loaded, from `begun` on if that is given, unless it is; returns the work that waits for it."""
+        """Load a model, from `begun` on if that is given, unless a load is under way; returns the work that waits for it."""
         if name not in self._loads:
             job = load_in_slices(self.database, name, self.build, self.settings.events_cached, begun)
             self._loads[name] = _Load(self._loading.submit(name, job), [])
@@ -386,7 +395,7 @@ class Engine:
         return [work for work in batch if work not in waiting]
 
     def _put_off(self, works: list[Work]) -> None:
-        """Run work on models that another server has locked a moment later."""
+        """Try work again in a moment whose model another server has locked."""
         message = "another server has been writing this model for too long; try again"
         locked = RefusalError(Kind.UNAVAILABLE, "locked", message, retry_after=1)
         self._deliver([work for work in works if work.tries >= _TRIES], locked)
@@ -411,7 +420,7 @@ class Engine:
             self._memory.drop(header.name)
             raise
         self._memory.drop(header.name)
-        # Replayed further, a stale model would reach the end of its log without the correction.
+        # A stale model is loaded afresh: replaying on would skip the correction.
         self._load(header.name, state if same and not (state.stale or state.void) else None)
         return None
 
@@ -426,7 +435,9 @@ class Engine:
         end, started = time.perf_counter() + _SLICE, False
         for works in groups.values():
             state = self.models.get(works[0].model or "")
-            size, todo = 1 if state is None else state.at_once, [(work, p) for work in works for p in work.open]
+            size, todo = 1, [(work, place) for work in works for place in work.open]
+            if state is not None and not works[0].alone:
+                size = state.at_once
             while todo and not (started and (works[0].alone or time.perf_counter() > end)):
                 part, todo = todo[:size], todo[size:]
                 before, started = time.perf_counter(), True

@@ -30,14 +30,15 @@ def is_conflict(error: BaseException) -> bool:
 def is_rolled_back(error: BaseException) -> bool:
     """Whether the store itself said that a commit was refused. A failing disk or a lost connection says nothing.
 
-    SQLite may have written the whole transaction before `fdatasync` failed: a restart may bring it back.
+    SQLite may have written the whole transaction before `fdatasync` failed, PostgreSQL its commit record before it
+    stopped with a system (58) or internal (XX) error: a restart may bring it back.
     """
     cause = cause_of(error)
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", 0)
         return code == sqlite3.SQLITE_IOERR_WRITE or code & 0xFF in _REFUSED
     state = getattr(cause, "sqlstate", None)
-    return state is not None and not str(state).startswith(("57", "08"))
+    return state is not None and not str(state).startswith(("57", "08", "58", "XX"))
 
 
 def unknown_outcome(error: BaseException) -> RefusalError:
@@ -48,11 +49,11 @@ def unknown_outcome(error: BaseException) -> RefusalError:
 
 
 def as_told(error: BaseException) -> BaseException:
-    """A failure after which nothing of the batch has happened, as a client hears it."""
+    """The error that a client gets after a failure that changed nothing."""
     if isinstance(error, RefusalError):
         return error
     if isinstance(error, STORE):
         message = f"the store failed ({cause_of(error)}); nothing was learnt"
         return RefusalError(Kind.UNAVAILABLE, "storage", message, retry_after=1)
-    logger.error("a batch failed; its models are loaded again", exc_info=error)
+    logger.error("work failed", exc_info=error)
     return error

@@ -14,7 +14,7 @@ from conquer.service.errors import Kind, RefusalError, stopping
 Generation = tuple[int, int]
 """A model's id, and the position of a correction or an erasure in its log."""
 NOW: Generation = (-1, 0)
-"""In place of the last correction before the work runs for the first time."""
+"""Stands for the last correction that the log has when the work first runs."""
 _OWNERS = 10_000
 """Owners whose used time is remembered."""
 
