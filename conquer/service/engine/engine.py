@@ -335,7 +335,7 @@ class Engine:
             waiting.append(work)
 
     def _load(self, name: str, begun: ModelState | None = None) -> list[Work]:
-        """Load a model, from `begun` on if that is given, unless a load is under way; returns the work that waits for it."""
+        """Load a model, from `begun` on if that is given, unless that is under way; returns the work that waits."""
         if name not in self._loads:
             job = load_in_slices(self.database, name, self.build, self.settings.events_cached, begun)
             self._loads[name] = _Load(self._loading.submit(name, job), [])
