@@ -1,4 +1,4 @@
-// A link's secret stands after the #, which browsers send to nobody; it is sent once, when the person says so.
+// A link's secret is after the #, which browsers do not send; it is sent once, when the person agrees.
 import { find } from "/static/shell.js";
 
 const token = decodeURIComponent(location.hash.slice(1));

@@ -80,7 +80,7 @@ if (!parsing) {
   await words(base, learnt).catch(problem);
   setInterval(() => { if (!document.hidden) words(base, learnt).catch(problem); }, 10000);
 }
-// Where there are no keys, everyone on this machine may answer: nobody needs a link.
+// Where there are no keys, everyone on this machine may answer, without a link.
 if (mayChange && !me.open) {
   find("invites").hidden = false;
   await invitations(base).catch(problem);

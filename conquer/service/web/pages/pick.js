@@ -13,7 +13,7 @@ const me = await begin(name);
 const task = await api("GET", `${base}/task`).catch(stranded);
 const parsing = task.task === "parse";
 call(task.title || name);
-// Whoever came by a link answers as the person that the link made them, and asks to be nobody else.
+// A person who came by a link answers under the name that the link gave, and cannot choose another.
 if (me.voter) voter = me.voter;
 find("another").hidden = Boolean(me.voter);
 document.body.classList.toggle("parse", parsing);
@@ -30,7 +30,7 @@ if (task.question) find("question").textContent = task.question;
 for (const id of ["instructions", "more", "guide"]) find(id).textContent = task.instructions;
 find("panel").hidden = !task.instructions;
 find("me").textContent = voter;
-// Open for whoever has not seen these instructions in this browser.
+// Open until these instructions have been seen in this browser.
 const SEEN = `conquer:${name}:seen`;
 find("panel").open = localStorage.getItem(SEEN) !== task.instructions;
 

@@ -33,7 +33,7 @@ export function drawBoard(board) {
     make("b", { class: "rank" }, String(one.rank)),
     make("span", { class: "what" }, make("span", { dir: "auto", class: "name" }, one.text ?? one.id), note(one) ? make("span", { class: "note" }, note(one)) : null),
     interval(one, scale),
-    make("span", { class: "sure note" }, one.best ? make("span", { class: "tag best" }, "may be best") : null, ` surely better than ${whole(one.better)} · ${between(one)}`),
+    make("span", { class: "sure note" }, one.best ? make("span", { class: "tag best" }, "may be best") : null, ` beats ${whole(one.better)} others · ${between(one)}`),
     one.rank < last ? make("span", { class: "gap note" }, separating(one.more)) : null));
   const level = percent(1 - board.delta);
   return make("div", { class: "standings" }, make("ol", {}, ...rows),
