@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Iterable
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route, Router
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from conquer import __version__
 from conquer.service.model.schemas import Failure
 from conquer.service.web.access import Cors
 from conquer.service.web.call import STATUS
@@ -34,7 +34,7 @@ class ErrorReply(msgspec.Struct):
 
 def make_app(server: Server) -> Router:
     """The application around a server."""
-    server.document = document(ENDPOINTS, _version())
+    server.document = document(ENDPOINTS, __version__)
     paths: dict[str, dict[str, Endpoint]] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method] = one
@@ -57,13 +57,6 @@ def make_app(server: Server) -> Router:
     # A bare router: Starlette's class adds two layers that catch errors, and an endpoint catches its own.
     routes = [Route(path, Methods(server, endpoints)) for path, endpoints in paths.items()]
     return Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan, middleware=middleware)
-
-
-def _version() -> str:
-    try:
-        return version("conquer-bandits")
-    except PackageNotFoundError:
-        return "0"
 
 
 def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class NextRequest(Strict):
     shared: bool = False
 
 
-class TaskInfo(msgspec.Struct):
+class TaskInfo(msgspec.Struct, omit_defaults=True):
     """What annotators read before they start."""
 
     instructions: str
@@ -69,10 +69,9 @@ class TaskInfo(msgspec.Struct):
     items: int
     learnt: int
     per_round: Annotated[int, Meta(ge=2)]
-    format: Format | msgspec.UnsetType = msgspec.UNSET
-    """How texts are shown, where that is not as they are."""
-    title: str | msgspec.UnsetType = msgspec.UNSET
-    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    format: Format = "plain"
+    title: str = ""
+    paused: bool = False
 
 
 @routes.add(
@@ -179,9 +178,9 @@ async def task(call: Call) -> TaskInfo:
             count,
             turn.state.tally.learnt,
             settings.per_round,
-            msgspec.UNSET if settings.format == "plain" else settings.format,
-            turn.header.title or msgspec.UNSET,
-            turn.header.paused or msgspec.UNSET,
+            settings.format,
+            turn.header.title,
+            turn.header.paused,
         )
 
     return await call.on_model(work)
