@@ -30,7 +30,6 @@ TALLIES: dict[str, dict[str, Any]] = {
     "a sum that overflows": {"seconds": 1.7e308},
     "a long name": {"ignored": {"x" * 5000: 1}},
     "many voters": {"voters": {f"v{k}": 1 for k in range(300)}},
-    "many pairs": {"pairs": {f"a\x1f{k}": [1, 1.0] for k in range(5000)}},
     "a long history": {"history": [[1, 0.5, 1]] * 1000},
     "a large word": {"asked": {"s": [1 << 60]}},
 }  # fmt: skip

@@ -91,7 +91,6 @@ def test_questions_teach_a_parser(local):
             parser = loads((await client.get("/v1/models/p/parser/file")).content)
             assert [one.heads for one in parser.parse(parse(TREEBANK))] == [one.heads for one in trees]
             info = (await client.get("/v1/models/p")).json()
-            assert info["summary"]["repeated_questions"]["answers"] == 0
             for task in app.server._tasks:
                 task.cancel()  # by the clock a parser is measured, which loads it
             await asyncio.gather(*app.server._tasks, return_exceptions=True)

@@ -336,14 +336,6 @@ class Event(msgspec.Struct, eq=False, gc=False):
         """The items that others are not asked about meanwhile: the one item, or all that are shown."""
         return self.shown if self.about is None else self.about[:1]
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What was shown, by names that mean the same in every event: a head belongs to a word of a sentence."""
-        if self.about is None:
-            return self.shown
-        item, part = self.about
-        return tuple(f"{item}: {part} < {name}" for name in self.shown)
-
 
 def _asked_elsewhere(vote: Voted) -> Decision:
     """The question that a vote answers. It was not drawn here, so it has no place among the rounds."""

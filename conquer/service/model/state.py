@@ -270,8 +270,7 @@ class ModelState:
         tally, about = self.tally, event.about
         # Further voters are rare; their answers read the round again.
         event.hold(None)
-        shown = event.shown if about is None else event.labels
-        tally.answer(shown, said.value, said.reason, entry.voter)
+        tally.answer(len(event.shown), said.value, said.reason, entry.voter)
         tally.timing(said.seconds, entry.voter)
         # A part that could not be answered is not asked about again: nothing was learnt, so the same would be asked.
         if about is not None and said.reason in (None, "skip", "both_bad", "tie"):

@@ -1,12 +1,10 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement; of bounded size."""
 
-import operator
 from typing import Any
 
 import msgspec
 
 BINS = 128
-PAIRS = 4096
 _REASONS = 20
 """Skipped rows that are listed."""
 RATERS = 256
@@ -49,11 +47,6 @@ class Tally(msgspec.Struct):
     timed: int = 0
     width: int = 1
     curve: list[Bin] = []
-    pairs: dict[str, tuple[int, float]] = {}
-    """Per asked pair: answers and the sum of their values, from the alphabetically first item's side."""
-    repeated: int = 0
-    agreed: float = 0.0
-    regret: float = 0.0
     planted: int = 0
     planted_agreed: int = 0
     between: int = 0
@@ -101,46 +94,28 @@ class Tally(msgspec.Struct):
         self.questions += asked
         here.questions += asked
 
-    def answer(self, shown: tuple[str, ...], value: float | None, reason: str | None, voter: str | None) -> None:
-        if voter and (voter in self.voters or len(self.voters) < RATERS):
-            self.voters[voter] = self.voters.get(voter, 0) + 1
+    def answer(self, shown: int, value: float | None, reason: str | None, voter: str | None) -> None:
+        """Count an answer to a question with this number of shown items."""
+        self._name(voter)
         if value is None:
             self.ignored[str(reason)] = self.ignored.get(str(reason), 0) + 1
             return
         here = self._bin()
         self.learnt += 1
         here.learnt += 1
-        won = (value + 1) / 2 if len(shown) <= 2 else float(value == 0)
+        won = (value + 1) / 2 if shown <= 2 else float(value == 0)
         self.first += won
         here.first += won
-        if len(shown) == 2:
-            self._pair(shown, value)
 
     def vote(self, voter: str | None) -> None:
         """Count a vote from elsewhere, which is no answer to this learner's questions."""
         self.votes = (self.votes or 0) + 1
+        self._name(voter)
+
+    def _name(self, voter: str | None) -> None:
+        """Count an answer or a vote of one of the first voters."""
         if voter and (voter in self.voters or len(self.voters) < RATERS):
             self.voters[voter] = self.voters.get(voter, 0) + 1
-
-    def _pair(self, shown: tuple[str, ...], value: float) -> None:
-        """Of a pair asked before, earlier answers tell how the learner's first pick compares with the other.
-
-        Under the linear judge the mean answer is half the difference of rewards, so twice its negative part is what
-        preferring the first item costs.
-        """
-        pairs = self.pairs
-        first, second = shown
-        sign, key = (1.0, f"{first}\x1f{second}") if first <= second else (-1.0, f"{second}\x1f{first}")
-        count, total = pairs.pop(key, (0, 0.0))
-        if count:
-            mean = sign * total / count
-            self.repeated += 1
-            if mean < 0:
-                self.regret -= 2 * mean
-            self.agreed += 0.5 if value == 0 or mean == 0 else 1.0 if (value > 0) == (mean > 0) else 0.0
-        pairs[key] = (count + 1, total + sign * value)
-        if len(pairs) > PAIRS:
-            del pairs[next(iter(pairs))]
 
     def timing(self, seconds: float | None, voter: str | None) -> None:
         if seconds is None:
@@ -187,11 +162,6 @@ class Tally(msgspec.Struct):
             "answers": {"learnt": self.learnt, "ignored": self.ignored, "undone": self.undone},
             "query_rate": self.questions / self.rounds if self.rounds else None,
             "first_preferred": self.first / self.learnt if self.learnt else None,
-            "repeated_questions": {
-                "answers": self.repeated,
-                "agreement": self.agreed / self.repeated if self.repeated else None,
-                "regret_estimate": self.regret / self.repeated if self.repeated else None,
-            },
             "planted": {"answers": self.planted, "agreement": _share(self.planted_agreed, self.planted)},
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
@@ -230,13 +200,13 @@ def read_tally(text: str, most: int = 1 << 62) -> Tally:
     `most`: the largest count, so that counting can continue from a file of unknown origin.
     """
     tally = msgspec.json.decode(text, type=Tally)
-    counts, sizes = tally.rounds, (len(tally.pairs), len(tally.voters), len(tally.people))
+    counts, names = tally.rounds, max(len(tally.voters), len(tally.people))
     if tally.width < 1 or tally.width & (tally.width - 1) or tally.width > most:
         raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
     if counts > tally.width * BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
         raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
-    if any(map(operator.gt, sizes, (PAIRS, RATERS, RATERS))) or len(tally.history) > 2 * BINS:
-        raise ValueError(f"a tally has at most {PAIRS} pairs and {RATERS} voters, got {sizes[:2]}")
+    if names > RATERS or len(tally.history) > 2 * BINS:
+        raise ValueError(f"a tally has at most {RATERS} voters and {2 * BINS} measurements, got {names}")
     _check(msgspec.to_builtins(tally), most)
     return tally
 

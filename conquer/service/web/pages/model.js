@@ -23,7 +23,7 @@ function numbers({ settings, summary }, parser) {
   if (settings.task === "parse") {
     return { "answers learnt": whole(summary.answers.learnt), "right heads (UAS)": percent(parser?.uas), "words asked about": parser ? `${whole(parser.asked)} of ${whole(parser.words)}` : "–", "held-out sentences": whole(parser?.held_out ?? 0), ...common };
   }
-  return { "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate), "first choice preferred": percent(summary.first_preferred), "regret estimate": decimals(summary.repeated_questions.regret_estimate, 3), ...common };
+  return { "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate), "first choice preferred": percent(summary.first_preferred), ...common };
 }
 
 // Answers against the quota, and about how many pairs everyone has answered.
