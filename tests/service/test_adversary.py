@@ -195,7 +195,7 @@ def test_depth_is_refused_everywhere(local, deep):
     [
         {"parameters": {"lam": None}}, {"parameters": {"lam": [1]}}, {"parameters": {"eta": {}}},
         {"task": "parse", "algorithm": "gnr"}, {"task": "parse", "algorithm": "parser", "parameters": {"bits": 99}},
-        {"algorithm": "confidit", "window_seconds": 1}, {"features": {"ngrams": [3, 1]}},
+        {"features": {"ngrams": [3, 1]}},
     ],
 )  # fmt: skip
 def test_settings_that_cannot_work_are_refused_at_creation(local, body):
