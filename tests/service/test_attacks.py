@@ -1,10 +1,7 @@
 """Attacks on a whole server: it stays up, within its memory, and others notice nothing."""
 
-import contextlib
 import json
 import random
-import socket
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from string import ascii_lowercase
@@ -102,43 +99,6 @@ def test_wide_contexts_take_no_more_memory_than_they_are_counted_as(start):
     usable(server.address)
 
 
-def test_headers_without_end_are_cut_off(start):
-    server = start()
-    before = megabytes(server.pid)
-    with socket.create_connection(("127.0.0.1", server.port)) as client:
-        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-        said = b""
-        with contextlib.suppress(ConnectionError):
-            client.sendall(b"a: b\r\n" * 20_000_000)
-            client.sendall(b"\r\n")
-        with contextlib.suppress(ConnectionError):
-            said = client.recv(100)
-    assert b" 200 " not in said
-    assert megabytes(server.pid) - before < 200
-    assert httpx.get(f"{server.address}/readyz").status_code == 200
-
-
-def test_bodies_that_never_come_hold_nobody_up(start):
-    """Three hundred from one address: they are hung up on, and who comes from another is served all the while."""
-    server = start(read_seconds=1.0)
-    make(server.address)
-    head = b"POST /v1/models/m/choose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n"
-    with contextlib.ExitStack() as held:
-        idle = []
-        for _ in range(300):
-            there = ("127.0.0.1", server.port)
-            one = held.enter_context(socket.create_connection(there, source_address=("127.0.0.9", 0)))
-            with contextlib.suppress(ConnectionError):
-                one.sendall(head)
-            idle.append(one)
-        usable(server.address, tag="meanwhile")
-        for one in idle:
-            with contextlib.suppress(ConnectionError):
-                while one.recv(1000):
-                    pass
-        usable(server.address)
-
-
 ODD = [
     {"rounds": 10**18}, {"ordinal": 2**64}, {"ordinal": -5}, {"width": 0}, {"curve": [[1, 2, 3]]}, {"learnt": 10**30},
     {"rounds": -1}, {"curve": "x"},
@@ -193,33 +153,6 @@ def test_a_long_refold_lets_others_through(start):
         )
     assert undone.status_code == 200, undone.text
     assert served >= 5
-
-
-def test_a_locked_store_does_not_stop_the_event_loop(start, tmp_path):
-    """Another process holds SQLite's write lock: one who writes waits, health is answered."""
-    server = start()
-    make(server.address)
-    waiting = threading.Event()
-
-    def choose() -> httpx.Response:
-        waiting.set()
-        body = {"items": [{"id": "a", "vector": [1]}, {"id": "b", "vector": [0]}]}
-        return httpx.post(f"{server.address}/v1/models/m/choose", json=body, timeout=120)
-
-    with store(tmp_path) as beside:
-        beside.execute("BEGIN IMMEDIATE")
-        seen = iter(range(5))
-
-        def health() -> None:
-            waiting.wait()
-            assert httpx.get(f"{server.address}/healthz", timeout=120).status_code == 200
-            if next(seen, None) is None and beside.in_transaction:
-                beside.execute("ROLLBACK")
-
-        reply, answered = meanwhile(choose, health)
-    assert reply.status_code in (200, 503), reply.text
-    assert answered >= 5
-    usable(server.address)
 
 
 # Many sessions, many joins by one link, many models of one key: a share of the server, not all of it.

@@ -176,19 +176,6 @@ def test_emptied_rows_carry_sums_of_their_own(local, tmp_path):
     assert None not in sums
 
 
-def test_a_damaged_row_can_be_erased(local, tmp_path):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            await some(client, 2, voter="bob")
-            with app.server.database.writing() as connection:
-                connection.exec_driver_sql('UPDATE log SET body = \'{"ordinal": 1, "scores"\' WHERE position = 3')
-            return (await client.post("/v1/models/m/erase", json={"voter": "bob"})).json()
-
-    assert run(go()) == {"rows": 4, "remaining": 0}
-
-
 def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
     async def go():
         app = local()

@@ -241,23 +241,6 @@ def test_a_row_that_cannot_be_read_is_left_out_and_said(start, tmp_path, change)
     usable(server.address, tag="again")
 
 
-@pytest.mark.parametrize("change", ["data = x'00010203'", "data = substr(data, 1, 40)", "data = x''"])
-def test_a_snapshot_that_cannot_be_read_is_made_anew(start, tmp_path, change):
-    server = start(snapshot_every=5)
-    make(server.address)
-    for k in range(12):
-        pair(server.address, f"e{k}")
-    assert server.stop() == 0
-    with store(tmp_path) as beside:
-        assert beside.execute(f"UPDATE snapshots SET {change}").rowcount > 0
-    server = start(port=server.port, snapshot_every=5)
-    usable(server.address)
-    for k in range(12):
-        pair(server.address, f"later{k}")
-    assert server.stop() == 0
-    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
-
-
 @pytest.mark.parametrize("fold", [FOLD, FOLD + 1])
 def test_a_snapshot_folded_by_other_rules_is_passed_over(local, tmp_path, fold):
     """It can be read and holds other weights: only where the rules were today's is it taken for what the rows give."""
