@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from conquer.service.admin import keys_add
-from conquer.service.model.schemas import decoder
+from conquer.service.model.schemas import Item, decoder
 from conquer.service.web.app import ENDPOINTS
 
 from .test_pages import browser, page, pytestmark  # noqa: F401 - fixtures
@@ -20,8 +20,9 @@ def test_every_body_has_an_example_that_is_read(one):
         return
     assert one.example is not None
     decoder(one.body)(msgspec.json.encode(one.example))
-    if one.document is not None:
-        msgspec.convert(one.example, one.document)
+    # Items stay as bytes in a request.
+    for given in one.example.get("rounds", [one.example]):
+        msgspec.convert(given.get("items", []), list[Item])
 
 
 def open_route(page, method, path):  # noqa: F811
