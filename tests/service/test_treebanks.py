@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from conquer.data.treebank import parse
+from conquer.service.jobs.upkeep import measure_all
 from conquer.service.work import parse_results
 
 from .conftest import run
@@ -301,7 +302,7 @@ def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypa
                 await client.post(f"/v1/models/{name}/items?held_out=1", content=TREEBANK.encode())
             for failing, alarms, measured in ((broken, ["measure:a"], [0, 1]), (due, [], [1, 1])):
                 monkeypatch.setattr(parse_results, "_due", failing)
-                await asyncio.get_running_loop().run_in_executor(None, app.server._measure)
+                await asyncio.get_running_loop().run_in_executor(None, measure_all, app.server.engine)
                 standing = [kind for kind, _ in app.server.alarms.standing()]
                 assert [kind for kind in standing if kind.startswith("measure")] == alarms
                 logs = [(await client.get(f"/v1/models/{name}/log")).text for name in ("a", "b")]

@@ -15,6 +15,7 @@ from conquer.service.store import log, schema
 from conquer.service.store.database import Database
 from conquer.service.store.schema import images, models, snapshots
 from conquer.service.store.servers import enter, first_digest
+from conquer.service.work import tasks
 
 _LONGEST = 60.0
 """Seconds between two attempts at a job that fails."""
@@ -79,6 +80,20 @@ def each_model(engine: Engine, job: str, work: Callable[[log.Header], int]) -> i
         else:
             alarms.clear(kind)
     return total
+
+
+def measure_all(engine: Engine) -> None:
+    """Measure the models in memory whose task can be measured, so that their curves have no gaps."""
+    rows = {name: tasks.find(state.settings.task) for name, state in list(engine.models.items())}
+    measures = {name: row.measure for name, row in rows.items() if row.measure is not None}
+
+    def measure(header: log.Header) -> int:
+        if header.name in measures:
+            measures[header.name](engine, header.name)
+        return 0
+
+    if measures:
+        each_model(engine, "measure", measure)
 
 
 def sweep_deleted(engine: Engine) -> int:

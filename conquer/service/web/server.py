@@ -17,13 +17,13 @@ from conquer.service.engine.engine import Engine
 from conquer.service.engine.long_work import Job as Steps
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
-from conquer.service.jobs.upkeep import Job, each_model, look_around, sweep_deleted
+from conquer.service.jobs.upkeep import Job, look_around, measure_all, sweep_deleted
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import keys
 from conquer.service.store.database import Database, NoStoreError, StoreError
 from conquer.service.store.keys import all_invitations, cookie_secret, end_session, ended_sessions
-from conquer.service.store.log import Header, all_headers
+from conquer.service.store.log import all_headers
 from conquer.service.store.servers import BEAT
 from conquer.service.web.access import Access, Budget, Rates, origins_of
 from conquer.service.web.connections import Bounds
@@ -94,7 +94,7 @@ class Server:
         jobs = [
             Job("checkpoint", 1.0, self.database.checkpoint),
             Job("sweep-deleted", 1.0, self._sweep_deleted),
-            Job("measure", 20.0, self._measure),
+            Job("measure", 20.0, lambda: measure_all(engine)),
         ]
         if days:
             jobs.append(Job("prune", 600.0, lambda: prune_all(engine, days)))
@@ -133,19 +133,6 @@ class Server:
             headers = all_headers(connection)
         for name in {"pick", *(header.settings.task for header in headers)}:
             tasks.find(name).warm()
-
-    def _measure(self) -> None:
-        """Measure the models in memory whose task can, so that their curves have no gaps."""
-        rows = {name: tasks.find(state.settings.task) for name, state in list(self.engine.models.items())}
-        measures = {name: row.measure for name, row in rows.items() if row.measure is not None}
-
-        def one(header: Header) -> int:
-            if header.name in measures:
-                measures[header.name](self.engine, header.name)
-            return 0
-
-        if measures:
-            each_model(self.engine, "measure", one)
 
     def _sweep_deleted(self) -> None:
         if self.deleted.is_set():
