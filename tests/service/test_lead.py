@@ -9,7 +9,7 @@ import pytest
 
 from conquer.models.full import Full
 from conquer.service.model.pick_learner import weight_spread
-from conquer.service.web.routes import models
+from conquer.service.work import insight
 
 from .conftest import run
 from .folds import rows_of, sqlite
@@ -210,7 +210,7 @@ def test_words_that_decide_stand_out_and_others_do_not(local):
 
 @pytest.mark.parametrize("characters", [1, 200_000])
 def test_features_are_named_after_the_latest_rounds_within_bounds(local, monkeypatch, characters):
-    monkeypatch.setattr(models, "_CHARACTERS", characters)
+    monkeypatch.setattr(insight, "_CHARACTERS", characters)
 
     async def work():
         async with local().running() as client:

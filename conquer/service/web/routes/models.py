@@ -1,29 +1,25 @@
-"""Models: create, list, inspect, title, pause, export, import, delete; and the features with the largest weights."""
+"""Models: create, list, inspect, title, pause, export, import, delete; the features with the largest weights."""
 
 import functools
-from collections.abc import Generator
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 from sqlalchemy import Connection, delete, update
 from starlette.responses import Response
 
-from conquer.features.featurizer import Featurizer
-from conquer.items import PARTS, learnt_parts
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.model.pick_settings import believing_if_it_can, bounded_if_it_can
-from conquer.service.model.reading import decode_items
-from conquer.service.model.schemas import Item, Line, ModelSettings, NewModel, Strict
-from conquer.service.store import log, snapshots
-from conquer.service.store.database import Database
+from conquer.service.model.schemas import Line, ModelSettings, NewModel, Strict
+from conquer.service.store import snapshots
 from conquer.service.store.schema import models
 from conquer.service.web.access import may
 from conquer.service.web.call import Call, attachment, reply
 from conquer.service.web.endpoint import Routes
 from conquer.service.work import tasks
+from conquer.service.work.insight import Insight, insight
 from conquer.service.work.listing import ModelInfo, described
 from conquer.service.work.tasks import create, imported
 
@@ -32,8 +28,6 @@ _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
 _NOT_NOW = ("stopping", "locked")
 _SMALL = 64 << 20
 """Bytes of a model that any server takes."""
-_ROUNDS, _CHARACTERS = 50, 200_000
-"""Of the latest rounds whose features are named."""
 
 
 class ModelList(msgspec.Struct):
@@ -48,21 +42,6 @@ class ModelChanges(Strict):
 
     title: Line | msgspec.UnsetType = msgspec.UNSET
     paused: bool | msgspec.UnsetType = msgspec.UNSET
-
-
-class Feature(msgspec.Struct):
-    """`spread`, if requested: the standard deviation of the weight if all answers were random; null if unknown."""
-
-    name: str
-    weight: float
-    spread: float | msgspec.UnsetType | None = msgspec.UNSET
-
-
-class Insight(msgspec.Struct):
-    """The features with the largest weights, among those of the latest rounds."""
-
-    liked: list[Feature]
-    disliked: list[Feature]
 
 
 class FeaturesQuery(Strict):
@@ -196,42 +175,5 @@ async def model_features(call: Call, query: FeaturesQuery) -> Insight:
     model, known = await call.on_model(lambda turn: (turn.state.id, turn.state.learner.insight()), reads=True)
     if known is None:
         return Insight([], [])
-    found: Insight = await call.brief(_insight(call.server.database, model, known, query))
+    found: Insight = await call.brief(insight(call.server.database, model, known, query.count, query.spread))
     return found
-
-
-def _insight(
-    database: Database, model: int, known: tuple[Featurizer, Any, Any], query: FeaturesQuery
-) -> Generator[None, None, Insight]:
-    """The features of the latest rounds with the largest weights; a job, because naming features is slow."""
-    featurizer, weights, spreads = known
-    with database.reading() as connection:
-        rounds = [bytes(one.items) for one in log.latest(connection, model, "choose", _ROUNDS)]
-    names: dict[str, tuple[int, int]] = {}
-    left = _CHARACTERS
-    for item in (item for raw in dict.fromkeys(rounds) for item in decode_items(raw)):
-        left -= _name(names, featurizer, item)
-        if left <= 0:
-            break
-        yield
-
-    def feature(weight: float, name: str) -> Feature:
-        spread = None if spreads is None else float(spreads[names[name][0]])
-        return Feature(name, weight, spread if query.spread else msgspec.UNSET)
-
-    ranked = sorted((float(weights[column] * sign), name) for name, (column, sign) in names.items())
-    liked = [feature(*one) for one in ranked[::-1][: query.count] if one[0] > 0]
-    return Insight(liked, [feature(*one) for one in ranked[: query.count] if one[0] < 0])
-
-
-def _name(names: dict[str, tuple[int, int]], featurizer: Featurizer, item: Item) -> int:
-    """Add the names of an item's features; returns the number of characters read."""
-    parts = learnt_parts([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
-    width, read = len(item.vector or ()) if "vector" in parts else 0, 0
-    names |= {f"feature {column}": (column, 1) for column in range(min(width, 1000))}
-    for part in parts:
-        content: Any = getattr(item, part)
-        if part != "vector":
-            names |= featurizer.explain(content, width)
-            read += len(str(content))
-    return read
