@@ -50,9 +50,9 @@ class Alarms:
             logger.info("alarm %s is over", kind)
 
     def forget(self, subject: str) -> None:
-        """End all alarms of a subject, such as a deleted model."""
+        """End all alarms of a subject, such as a deleted model; those of jobs stay, whatever its name."""
         for kind, _ in self.standing():
-            if kind.partition(":")[2] == subject:
+            if kind.partition(":")[2] == subject and not kind.startswith("job:"):
                 self.clear(kind)
 
     def count(self, job: str) -> int:

@@ -81,7 +81,8 @@ def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.so
         raise ValueError(f"--host must be an address of this machine, got {host!r}") from None
     found: list[socket.socket] = []
     fault = OSError()
-    for family, *_, place in places:
+    # A name may be given twice for one address.
+    for family, place in dict.fromkeys((family, place) for family, *_, place in places):
         try:
             found.append(stack.enter_context(socket.create_server(place, family=family)))
         except OSError as error:
@@ -154,7 +155,8 @@ class Running(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._begun()
+        if self.started:
+            self._begun()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn waits for requests; those for boards would wait in a queue.

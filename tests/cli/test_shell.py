@@ -1,5 +1,6 @@
 """What the shell says: a version, and one plain line for every mistake."""
 
+import contextlib
 import logging
 import socket
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from conquer import cli
 from conquer.models.full import Full
+from conquer.service import serve as serving
 from conquer.service.model.schemas import NewModel, decoder, in_words
 from conquer.study.arena.run import matches_of
 from conquer.study.arena.spec import ArenaSpec
@@ -91,3 +93,14 @@ def test_a_small_arena_is_the_papers_and_two_rivals_in_three_worlds():
     assert {match.rounds for match in small} == {500}
     assert {"gnc", "random", "colstim", "pairucb"} <= {match.algorithm for match in small}
     assert sum(match.cost for match in small) < sum(match.cost for match in whole) / 20
+
+
+def test_a_name_given_twice_for_one_address_is_listened_at_once(monkeypatch):
+    found = socket.getaddrinfo("127.0.0.1", 0, type=socket.SOCK_STREAM)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    places = [(*one[:4], ("127.0.0.1", port)) for one in found]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: places * 2)
+    with contextlib.ExitStack() as stack:
+        assert len(serving._listen("localhost", port, stack)) == 1

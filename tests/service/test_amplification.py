@@ -116,6 +116,20 @@ def test_who_reads_slowly_is_read_to():
     assert (cut, looks) == ([290_000], [])
 
 
+def test_a_download_that_fills_the_buffer_again_goes_on():
+    """What the client has taken since the last look is sent anew, so every look finds the buffer full."""
+    looks: list[Any] = []
+    guard = Guard.__new__(Guard.around(object, Bounds()))
+    guard._loop = SimpleNamespace(call_later=lambda seconds, look: looks.append(look))
+    guard._inner = SimpleNamespace(resume_writing=lambda: None)
+    guard._transport = SimpleNamespace(get_write_buffer_size=lambda: 300_000, abort=lambda: pytest.fail("cut off"))
+    guard._unsent = guard._stuck = 0
+    guard._look()
+    for _ in range(10):
+        guard.resume_writing()
+        looks.pop()()
+
+
 def test_who_has_no_key_sends_little(local, tmp_path):
     """What it sends passes uncounted, so that it takes no room from those who have one."""
     keyless = [one for one in ENDPOINTS if one.role is None and one.body is not None]

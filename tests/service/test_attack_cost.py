@@ -94,7 +94,7 @@ def test_a_choose_that_costs_too_much_is_refused_with_numbers(start):
 
 
 def test_a_kernel_model_stays_quick_by_default(start):
-    """It keeps 2,000 answers: each choose compares its items with all of them."""
+    """It keeps 1,000 answers: each choose compares its items with all of them."""
     server, rng = start(), random.Random(1)
     with httpx.Client(base_url=server.address, timeout=300) as client:
         settings = {"name": "m", "algorithm": "gnr", "model": "kernel", "features": {"dim": 8}}
@@ -117,7 +117,7 @@ def test_a_kernel_model_stays_quick_by_default(start):
             assert client.post("/v1/models/m/answers", json={"answers": told}).status_code == 200
         arrays = unpack(client.get("/v1/models/m/file").content)[1]
         stored = next(array for name, array in arrays.items() if name.endswith("pair"))
-        assert stored.shape[-1] <= 2000
+        assert stored.shape[-1] <= 1000
 
 
 # Files of votes and downloads of one tenant: another's uploads, images and models do not wait for them.

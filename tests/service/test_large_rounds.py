@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conquer.service.engine import engine, loading
+from conquer.service.engine import loading
 from conquer.service.errors import RefusalError
 from conquer.service.model import reading
 from conquer.service.model.reading import Reader
@@ -17,7 +17,6 @@ from conquer.service.model.schemas import FeatureSettings, Item, bytes_of
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Limits
 from conquer.service.store import log
-from conquer.service.work import decisions
 
 from .conftest import run
 
@@ -114,27 +113,6 @@ def test_a_batch_of_answers_about_large_rounds_takes_several_commits(local, monk
             replies = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]
             assert {one["status"] for one in replies} == {"learnt"}
             assert app.server.engine.commits - before > 5
-
-    run(go())
-
-
-def test_a_batch_of_costly_rounds_takes_several_commits(local, monkeypatch):
-    """A turn that is over chooses for no more rounds than cost `_TOGETHER_COST`, however quick earlier ones were."""
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await filled(client, 40)
-            app.server.engine.models["m"].at_once = 16
-            monkeypatch.setattr(engine, "_SLICE", 0.0)
-            monkeypatch.setattr(decisions, "_TOGETHER_COST", 1)
-            before = app.server.engine.commits
-            rounds = {
-                "rounds": [{"items": [{"id": name, "vector": [1, 0, 0, 1]} for name in "abc"]} for _ in range(30)]
-            }
-            replies = (await client.post("/v1/models/m/choose/batch", json=rounds)).json()["results"]
-            assert all("event_id" in reply for reply in replies)
-            assert app.server.engine.commits - before == 30
 
     run(go())
 

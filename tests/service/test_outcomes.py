@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -197,3 +198,10 @@ def test_only_a_refused_commit_is_surely_rolled_back(sqlstate, sure) -> None:
     """PostgreSQL may have written the end of the transaction before it stopped with a system or an internal error."""
     psycopg = pytest.importorskip("psycopg")
     assert is_rolled_back(DBAPIError("COMMIT", None, psycopg.errors.lookup(sqlstate)())) is sure
+
+
+def test_a_store_that_ends_says_nothing_of_its_commit() -> None:
+    psycopg = pytest.importorskip("psycopg")
+    error = type("Panic", (psycopg.errors.DiskFull,), {"diag": SimpleNamespace(severity_nonlocalized="PANIC")})()
+    assert not is_rolled_back(DBAPIError("COMMIT", None, error))
+    assert is_rolled_back(DBAPIError("COMMIT", None, psycopg.errors.DiskFull()))

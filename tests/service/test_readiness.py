@@ -132,6 +132,14 @@ def test_work_that_fails_goes_on_and_says_so(local):
     run(go())
 
 
+def test_a_deleted_model_ends_its_own_alarms_and_no_jobs():
+    alarms = Alarms()
+    for kind in ("job:prune", "load:prune", "load:other"):
+        alarms.raise_(kind, "it fails")
+    alarms.forget("prune")
+    assert sorted(kind for kind, _ in alarms.standing()) == ["job:prune", "load:other"]
+
+
 def test_alarms_are_bounded_and_logged_once(caplog):
     alarms = Alarms()
     for _ in range(3):

@@ -233,9 +233,9 @@ def test_only_the_culprit_hears_of_its_failure(tmp_path):
         server.engine = Engine(server.database, build, server.settings, decide=work)
         server.engine.start(asyncio.get_running_loop())
         try:
-            await server.engine.call("m", lambda turn: setattr(turn.state, "at_once", 16))
+            assert await server.engine.call("m", lambda turn: turn.state.learner.quick)
             if together:
-                # A batch that fails before the model's turn: its requests have been quick, and run alone from then on.
+                # A batch that fails before the model's turn: the requests of a quick model run together, then alone.
                 gate = threading.Event()
                 held, failing = server.engine.call(None, lambda connection: gate.wait()), server.engine.call(None, fail)
                 calls = [server.engine.decide("m", requests)]

@@ -10,7 +10,7 @@ import pytest
 
 from conquer.data.treebank import parse
 from conquer.service.jobs.upkeep import measure_all
-from conquer.service.work import parse_results
+from conquer.service.work import parse_learner, parse_results
 
 from .conftest import run
 
@@ -309,3 +309,8 @@ def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypa
                 assert [text.count('"kind":"measure"') for text in logs] == measured
 
     run(go())
+
+
+def test_a_sentence_whose_name_has_control_characters_is_asked_about():
+    (group,) = parse_learner.read_treebank(sentence(1, "dog fed cat", [2, 0, 2]).replace("s1", "a\x01b/c").encode())
+    assert [item.id for item in group.items] == ["1-a-b-c"]

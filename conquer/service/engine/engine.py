@@ -69,7 +69,7 @@ Decide = Callable[[Turn, Sequence[Any]], Sequence[Any]]
 _SLICE = 0.025
 """Seconds of running after which a batch commits; the rest of its work waits for the next."""
 _FIRST = 16
-"""Requests of a model that run together at first, at most: fewer where they took more than a tenth of a slice."""
+"""Requests of a quick model that run together at first; those of others begin with one, whose time is unknown."""
 _NEAR = 2000
 """Rows of another server that are replayed inside a batch; more are replayed by the loading thread."""
 _AGAIN, _TRIES = 0.05, 100
@@ -436,8 +436,8 @@ class Engine:
         for works in groups.values():
             state = self.models.get(works[0].model or "")
             size, todo = 1, [(work, place) for work in works for place in work.open]
-            if state is not None and not works[0].alone:
-                size = state.at_once
+            if state is not None and state.learner.quick and not works[0].alone:
+                size = _FIRST
             while todo and not (started and (works[0].alone or time.perf_counter() > end)):
                 part, todo = todo[:size], todo[size:]
                 before, started = time.perf_counter(), True
@@ -445,10 +445,7 @@ class Engine:
                 now = time.perf_counter()
                 self._queue.charge(works[0].owner, now - before)
                 # As many more as the rest of the time allows, at the rate seen.
-                rate = len(part) / max(now - before, 1e-6)
-                size = max(1, min(4 * size, int(rate * (end - now))))
-                if state is not None:
-                    state.at_once = max(1, min(_FIRST, int(rate * _SLICE / 10)))
+                size = max(1, min(4 * size, int(len(part) * (end - now) / max(now - before, 1e-6))))
 
     def _run_part(
         self, connection: Connection, turns: dict[str, Turn], part: list[tuple[Work, int]], end: float

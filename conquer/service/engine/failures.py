@@ -38,6 +38,8 @@ def is_rolled_back(error: BaseException) -> bool:
         code = getattr(cause, "sqlite_errorcode", 0)
         return code == sqlite3.SQLITE_IOERR_WRITE or code & 0xFF in _REFUSED
     state = getattr(cause, "sqlstate", None)
+    if getattr(getattr(cause, "diag", None), "severity_nonlocalized", None) in ("FATAL", "PANIC"):
+        return False
     return state is not None and not str(state).startswith(("57", "08", "58", "XX"))
 
 

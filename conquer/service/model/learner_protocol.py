@@ -49,6 +49,11 @@ class ServedLearner(Protocol):
         ...
 
     @property
+    def quick(self) -> bool:
+        """Whether the bytes of a request without a context bound the time it takes."""
+        return False
+
+    @property
     def unfitted(self) -> bool:
         """Whether its features must be fitted to items before the first round."""
         return False

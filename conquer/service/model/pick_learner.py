@@ -79,6 +79,11 @@ class PickLearner:
         return self._bytes
 
     @property
+    def quick(self) -> bool:
+        model = self.learner.model
+        return isinstance(self.learner, Conquer | Believer) and not model.exact and model.projection is None
+
+    @property
     def unfitted(self) -> bool:
         return self.reader.unfitted
 

@@ -15,8 +15,8 @@ from conquer.service.model.schemas import FeatureSettings, ModelSettings
 _LARGEST_STOPPING = 1024
 _LARGEST_SQUARE = 4096
 """128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
-_BUDGET = 2000
-"""Answers that a kernel model keeps by default: every choose compares its items with all of them."""
+_BUDGET = 1000
+"""Answers that a kernel model keeps by default: every choose compares its items, up to 200, with all of them."""
 
 
 def check_settings(settings: ModelSettings) -> None:

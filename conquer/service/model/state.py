@@ -87,8 +87,6 @@ class ModelState:
         self.digests: list[tuple[int, int, int, str]] = []
         """If it `compares`: (model, position, generation, digest) at the positions that servers compare."""
         self.since_snapshot = 0
-        self.at_once = 1
-        """How many of its requests a batch runs together at first, by the time they took in the last one."""
         self.pool: list[Group] = []
         """Groups of uploaded items."""
         self.pooled, self.pool_bytes = 0, 0

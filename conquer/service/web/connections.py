@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import socket
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -129,6 +130,9 @@ class Guard(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        if (link := transport.get_extra_info("socket")) is not None and link.family != socket.AF_UNIX:
+            # asyncio's own loop leaves it on for sockets that it has not made.
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = transport.get_extra_info("peername")
         self._client = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", id(self))
         if reason := self.bounds.enter(self._client[0]):
@@ -174,6 +178,8 @@ class Guard(asyncio.Protocol):
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
+        # Part of the buffer has gone, however full it is again at the next look.
+        self._unsent = 0
         self._inner.resume_writing()
 
     def begin(self) -> None:

@@ -32,8 +32,6 @@ TOGETHER = 1 << 20
 """Bytes of rounds that are read together."""
 _BOARDS = 4
 """Rounds of a model with `stop` that are chosen together: each may take a board."""
-_TOGETHER_COST = 20_000_000
-"""Multiply-adds of rounds that are chosen together: about as much as 20 ms."""
 _FAILURES = 8
 """Rounds without a choice after which the others are chosen for one by one."""
 Request = TypeVar("Request", ChooseRequest, BatchAnswer)
@@ -163,33 +161,25 @@ def _asked(turn: Turn, request: ChooseRequest) -> ChooseReply | NewRound:
 
 
 def _choose(turn: Turn, rounds: Sequence[NewRound]) -> list[Result]:
-    return [reply(one) if isinstance(one, Event) else one for one in begin(turn, rounds)]
+    return [one if isinstance(one, RefusalError) else reply(one) for one in begin(turn, rounds)]
 
 
-def begin(turn: Turn, rounds: Sequence[NewRound]) -> list[Event | RefusalError | None]:
-    """Choose for each round and log it as a new event; a RefusalError where there is no choice.
-
-    None: the round must wait for another turn. The first that can be chosen for never waits.
-    """
+def begin(turn: Turn, rounds: Sequence[NewRound]) -> list[Event | RefusalError]:
+    """Choose for each round and log it as a new event; a RefusalError where there is no choice."""
     state, learner, most = turn.state, turn.state.learner, turn.limits.operations
     unread = [one for one in rounds if one.read is None]
     reads = learner.read_many([(one.items, one.context) for one in unread], turn.limits.cells) if unread else ()
     for one, read in zip(unread, reads, strict=True):
         one.read = read
     found: dict[int, Event | RefusalError] = {}
-    costs: dict[int, float] = {}
     for place, one in enumerate(rounds):
         if isinstance(one.read, RefusalError):
             found[place] = one.read
         elif (cost := learner.cost(one.read)) > most:
             found[place] = _too_costly(cost, most)
-        else:
-            costs[place] = cost
-    failures, begun = 0, False
-    while (left := [place for place in costs if place not in found]) and not (begun and turn.is_over):
-        begun, total = True, 0.0
-        part = [place for place in left if (total := total + costs[place]) <= _TOGETHER_COST] or left[:1]
-        part = part if failures <= _FAILURES else left[:1]
+    failures = 0
+    while left := [place for place in range(len(rounds)) if place not in found]:
+        part = left if failures <= _FAILURES else left[:1]
         results = learner.choose_many([rounds[place].read for place in part], state.tickets(len(part)))
         chosen: list[Chosen] = []
         for place, result in zip(part, results, strict=True):
@@ -201,7 +191,7 @@ def begin(turn: Turn, rounds: Sequence[NewRound]) -> list[Event | RefusalError |
             chosen.append(result)
         part = part[: len(chosen)]
         found |= zip(part, _logged(turn, [rounds[place] for place in part], chosen), strict=True)
-    return [found.get(place) for place in range(len(rounds))]
+    return [found[place] for place in range(len(rounds))]
 
 
 def _logged(turn: Turn, rounds: Sequence[NewRound], chosen: Sequence[Chosen]) -> list[Event]:
@@ -228,7 +218,8 @@ def _logged(turn: Turn, rounds: Sequence[NewRound], chosen: Sequence[Chosen]) ->
 
 def _too_costly(cost: float, most: int) -> RefusalError:
     message = f"choosing among these items takes about {cost:,.0f} multiply-adds, at most {most:,} are allowed: "
-    return RefusalError(Kind.INVALID, "too_costly", message + "send fewer items or features, or use a diagonal model")
+    message += "send fewer items or features, or use a diagonal model or a smaller budget"
+    return RefusalError(Kind.INVALID, "too_costly", message)
 
 
 def reply(event: Event) -> ChooseReply:

@@ -128,7 +128,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
         (event,) = begin(turn, [_narrowed(turn, drawn, voter, may)])
         if isinstance(event, RefusalError):
             raise event
-        if event is not None and event.choice.query is not Query.NONE:
+        if event.choice.query is not Query.NONE:
             return event
     return None
 

@@ -2,6 +2,7 @@
 
 import functools
 import random
+import re
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,8 @@ _MODEL = ("lam", "update")
 LONGEST = 120
 _context = msgspec.json.Decoder(Context).decode
 _HELD_OUT = "held out"
+_MARKS = re.compile(r"[/?#\\\x00-\x1f\x7f]")
+"""Characters of a sentence's id that an item's id, which is part of addresses, has not."""
 _MOST_HELD_OUT = 300
 _MOST_COUNTS = 1 << 17
 _counts: dict[int, int] = {}
@@ -252,7 +255,7 @@ def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[G
 
 
 def _item(sentence: Sentence, number: int) -> Item:
-    name = f"{number}-{sentence.id}"[:150].translate({ord(mark): "-" for mark in "/?#\\"})
+    name = _MARKS.sub("-", f"{number}-{sentence.id}"[:150])
     return msgspec.convert({"id": name, "text": text_of([sentence])}, Item)
 
 
