@@ -65,8 +65,10 @@ class Turn:
         return time.perf_counter() > self.end
 
     def look_up(self, ids: Iterable[str]) -> None:
-        """Cache these events, as many as are read at once; `event` finds the others one by one."""
-        wanted = list({one for one in ids if one not in self.state.events} - self._looked_up)
+        """Cache the first of these events, as many as are read at once; `event` finds the others one by one."""
+        events, known = self.state.events, self._looked_up
+        # In the order of the requests: a turn that reads the last ones first may end before it has answered any.
+        wanted = [one for one in dict.fromkeys(ids) if one not in events and one not in known]
         if wanted:
             found, done, size = log_table.events_within(self.connection, self.state.id, wanted)
             missing = set(wanted[:done])
