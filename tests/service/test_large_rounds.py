@@ -25,8 +25,8 @@ from .conftest import run
 LONG = {"note": "x" * 2000, "words": ["w" * 200] * 60}
 
 
-async def filled(client, rounds):
-    await client.post("/v1/models", json={"name": "m", "features": {"dim": 4}})
+async def filled(client, rounds, **settings):
+    await client.post("/v1/models", json={"name": "m", "features": {"dim": 4}, **settings})
     for number in range(rounds):
         items = [{"id": one, "vector": [1, 0, number % 3, 1], "meta": LONG} for one in "ab"]
         assert (await client.post("/v1/models/m/choose", json={"items": items, "event_id": f"e{number}"})).is_success
@@ -110,7 +110,7 @@ def test_a_batch_of_answers_about_large_rounds_takes_several_commits(local, monk
     async def go():
         app = local(read_bytes=1, events_cached=1)
         async with app.running() as client:
-            await filled(client, 40)
+            await filled(client, 40, believe=None)
             monkeypatch.setattr(engine, "_SLICE", 0.0)
             monkeypatch.setattr(decisions, "TOGETHER", 1)
             app.server.engine.models["m"].trim(0)
