@@ -48,8 +48,6 @@ def owned(array: NDArray[Any], given: Any) -> NDArray[Any]:
     return array.copy() if shared else array
 
 
-_TWO = np.arange(2)
-
 
 class SparseRows:
     """K sparse rows of dimension D: what learners and models take, immutable and checked once.
@@ -170,20 +168,6 @@ class SparseRows:
         rows.flags.writeable = False
         view.rows = rows
         return view
-
-    def pair(self, first: int, second: int) -> "SparseRows":
-        """The rows at two positions, with arrays of their own.
-
-        >>> SparseRows([0, 1, 2], [0, 1], [1.0, 2.0], dim=2).pair(1, 0).dense().tolist()
-        [[0.0, 2.0], [1.0, 0.0]]
-        """
-        ends, (a, b) = self.indptr, self.rows[[first, second]].tolist()
-        (i, j), (k, m) = ends[a : a + 2].tolist(), ends[b : b + 2].tolist()
-        two = object.__new__(SparseRows)
-        indices = np.concatenate((self.indices[i:j], self.indices[k:m]))
-        data = np.concatenate((self.data[i:j], self.data[k:m]))
-        two._set(np.array((0, j - i, j - i + m - k)), indices, data, self.dim, _TWO)
-        return two
 
     def widened(self, dim: int) -> "SparseRows":
         """The same rows with `dim` columns, at least as many as now, as a view."""

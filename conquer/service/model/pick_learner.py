@@ -24,10 +24,9 @@ from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.models.tables import own_bytes
-from conquer.rows import SparseRows, stack
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.learner_protocol import Chosen, Draw, May, Text
-from conquer.service.model.reading import Reader, ReadItems
+from conquer.service.model.reading import Reader, ReadItems, ReadPair, joined
 from conquer.service.model.records import Event
 from conquer.service.model.schemas import Group, Item, ModelSettings
 from conquer.service.settings import Limits
@@ -142,19 +141,19 @@ class PickLearner:
         except RefusalError as refusal:
             return refusal
 
-    def kept(self, reads: Sequence[ReadItems], choices: Sequence[Choice]) -> list[ReadItems]:
+    def kept(self, reads: Sequence[ReadItems], choices: Sequence[Choice]) -> list[ReadItems | ReadPair]:
         """The two shown rows of a duel, as a copy that keeps no other round in memory; else all items."""
         return [self._kept(read, choice) for read, choice in zip(reads, choices, strict=True)]
 
-    def _kept(self, read: ReadItems, choice: Choice) -> ReadItems:
-        if self._batch is None or choice.query is not Query.DUEL or len(choice.shown) != 2:
-            whole = read.stop - read.start == len(read.batch)
-            return read if whole else ReadItems(read.ids, read.rows.packed(), read.cells, 0, read.stop - read.start)
-        return ReadItems([], read.batch.pair(read.start + choice.shown[0], read.start + choice.shown[1]), 0, 0, 2, True)
+    def _kept(self, read: ReadItems, choice: Choice) -> ReadItems | ReadPair:
+        if self._batch is not None and choice.query is Query.DUEL and len(choice.shown) == 2:
+            return read.pair(*choice.shown)
+        whole = read.stop - read.start == len(read.batch)
+        return read if whole else ReadItems(read.ids, read.rows.packed(), read.cells, 0, read.stop - read.start)
 
     def learn_many(
         self,
-        reads: Sequence[ReadItems],
+        reads: Sequence[ReadItems | ReadPair],
         choices: Sequence[Choice],
         values: Sequence[float],
         sources: Sequence[Source | None],
@@ -166,16 +165,14 @@ class PickLearner:
         while (first := len(errors)) < len(lessons):
             last = next((k for k in range(first, len(lessons)) if not plain[k]), len(lessons))
             if self._batch is not None and last > first + 1:
-                errors += [None] * _learn_duels(self._batch, [self._duel(*one) for one in lessons[first:last]])
+                errors += [None] * _learn_duels(self._batch, lessons[first:last])
             if len(errors) < max(last, first + 1):
                 errors.append(self._learn_one(*lessons[len(errors)]))
         return errors
 
-    def _duel(self, read: ReadItems, choice: Choice, value: float, source: Source | None) -> "_Duel":
-        rows = read.batch if read.pair else self._kept(read, choice).batch
-        return rows, value, 0 if source is None else source.side, choice.ticket
-
-    def _learn_one(self, read: ReadItems, choice: Choice, value: float, source: Source | None) -> Exception | None:
+    def _learn_one(
+        self, read: ReadItems | ReadPair, choice: Choice, value: float, source: Source | None
+    ) -> Exception | None:
         try:
             self.learn(read, choice, value, source)
         except (MemoryError, OSError):
@@ -184,9 +181,9 @@ class PickLearner:
             return error
         return None
 
-    def learn(self, read: ReadItems, choice: Choice, value: float, source: Source | None = None) -> None:
+    def learn(self, read: ReadItems | ReadPair, choice: Choice, value: float, source: Source | None = None) -> None:
         """Learn one answer."""
-        if read.pair:
+        if isinstance(read, ReadPair):
             choice = replace(choice, shown=(0, 1))
         self.learner.learn(read.rows, choice, value, None if source is None else self._among_known(source))
 
@@ -231,7 +228,7 @@ class PickLearner:
     def outside(self, choice: Choice) -> bool:
         return bool(choice.memo.get("outside"))
 
-    def weigh(self, read: ReadItems, choice: Choice, source: Source) -> float | None:
+    def weigh(self, read: ReadItems | ReadPair, choice: Choice, source: Source) -> float | None:
         if self._believer is None:
             return None
         try:
@@ -297,8 +294,8 @@ class PickLearner:
         return saving.dumps(self.learner, {"service": service}, arrays)
 
 
-_Duel = tuple[SparseRows, float, int, int]
-"""The two rows of an answered duel, the answer, the side and the ticket."""
+_Duel = tuple[ReadItems | ReadPair, Choice, float, Source | None]
+"""An answered duel: what was read, the choice, the answer and whose it is."""
 
 
 def _is_plain(choice: Choice, source: Source | None) -> bool:
@@ -309,8 +306,10 @@ def _is_plain(choice: Choice, source: Source | None) -> bool:
 
 def _learn_duels(learner: BatchLearner, duels: Sequence[_Duel]) -> int:
     """Learn duels in one call, up to the first that cannot be learnt; returns how many."""
-    rows, values, sides, tickets = zip(*duels, strict=True)
-    return learner.learn_all(stack(rows), np.arange(2 * len(duels)).reshape(-1, 2), values, sides, tickets)
+    rows = joined([read if isinstance(read, ReadPair) else read.pair(*choice.shown) for read, choice, _, _ in duels])
+    sides = [0 if source is None else source.side for *_, source in duels]
+    values, tickets = [value for _, _, value, _ in duels], [choice.ticket for _, choice, _, _ in duels]
+    return learner.learn_all(rows, np.arange(2 * len(duels)).reshape(-1, 2), values, sides, tickets)
 
 
 def _end_of_batch(reads: Sequence[ReadItems], first: int) -> int:

@@ -3,10 +3,11 @@
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
 from conquer.features.hashing import MOST_PRODUCTS
@@ -16,19 +17,22 @@ from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.learner_protocol import Text
 from conquer.service.model.schemas import (
     ANSWER_WORDS,
+    LARGEST,
+    MARKS,
     Context,
     FeatureSettings,
-    Identifier,
     Item,
-    Number,
     decoded,
 )
 from conquer.service.settings import Limits
+from conquer.types import Floats
 
 
 class _VectorItem(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    id: Identifier
-    vector: list[Number]
+    """An item that may be one; `_vectors` checks the marks in its id, `_vector_rows` its numbers, all at once."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    vector: list[float]
 
 
 _items = msgspec.json.Decoder(list[Item]).decode
@@ -51,7 +55,7 @@ _UNFITTED = (
 class ReadItems(msgspec.Struct, gc=False):
     """A round's items as read: the rows `start` to `stop` of `batch`, which rounds read together share.
 
-    `cells`: how many features and products with the context they have. `pair`: only the two shown rows are left.
+    `cells`: how many features and products with the context they have.
     """
 
     ids: list[str]
@@ -59,7 +63,6 @@ class ReadItems(msgspec.Struct, gc=False):
     cells: int
     start: int
     stop: int
-    pair: bool = False
 
     @property
     def rows(self) -> SparseRows:
@@ -74,6 +77,43 @@ class ReadItems(msgspec.Struct, gc=False):
         ends, rows = self.batch.indptr, self.batch.rows
         entries = int((ends[rows[self.start : self.stop] + 1] - ends[rows[self.start : self.stop]]).sum())
         return 12 * entries + 24 * (self.stop - self.start) + _OBJECTS + _ID * len(self.ids)
+
+    def pair(self, first: int, second: int) -> "ReadPair":
+        """Two of the items, with arrays of their own."""
+        batch, rows = self.batch, self.batch.rows
+        a, b, ends = rows.item(self.start + first), rows.item(self.start + second), batch.indptr
+        one, other = slice(ends.item(a), ends.item(a + 1)), slice(ends.item(b), ends.item(b + 1))
+        indices = np.concatenate((batch.indices[one], batch.indices[other]))
+        data = np.concatenate((batch.data[one], batch.data[other]))
+        return ReadPair(indices, data, one.stop - one.start, batch.dim)
+
+
+class ReadPair(msgspec.Struct, gc=False):
+    """The two shown items of a duel: what is kept of a round until its answer is learnt."""
+
+    indices: NDArray[np.int32]
+    data: Floats
+    split: int
+    """How many entries the first item has."""
+    dim: int
+
+    @property
+    def rows(self) -> SparseRows:
+        """(2, dim)."""
+        return joined([self])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return 12 * self.data.size + _OBJECTS
+
+
+def joined(pairs: Sequence[ReadPair]) -> SparseRows:
+    """The items of all pairs, two rows a pair."""
+    sizes = [size for pair in pairs for size in (pair.split, pair.data.size - pair.split)]
+    indices = np.concatenate([pair.indices for pair in pairs])
+    data = np.concatenate([pair.data for pair in pairs])
+    return SparseRows.made(np.cumsum([0, *sizes]), indices, data, pairs[0].dim)
 
 
 class Reader:
@@ -206,11 +246,9 @@ def _vectors(raw: bytes, limits: Limits) -> tuple[list[str], list[list[float]]] 
         items = _vector_items(raw)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    # A key that occurs twice in an item, or as a value, is left to the other decoder.
-    if raw.count(b'"id"') != len(items) or raw.count(_VECTOR) != len(items):
-        return None
     ids, vectors = [item.id for item in items], [item.vector for item in items]
     plain = 1 <= len(ids) <= limits.items and len({*ids}) == len(ids) and ANSWER_WORDS.isdisjoint(ids)
+    plain = plain and MARKS.search("".join(ids)) is None
     return (ids, vectors) if plain and len(vectors[0]) <= limits.features else None
 
 
@@ -245,7 +283,10 @@ def _vector_rows(values: Sequence[list[float]], dim: int) -> SparseRows:
     room = bytearray(size * len(values))
     for place, value in enumerate(values):
         pack(room, place * size, *value)
-    rows = compressed(np.frombuffer(room).reshape(len(values), width))
+    dense = np.frombuffer(room).reshape(len(values), width)
+    if not (dense.max() <= LARGEST and dense.min() >= -LARGEST):
+        raise ValueError(f"numbers must be in [{-LARGEST:g}, {LARGEST:g}]")
+    rows = compressed(dense)
     return rows if width == dim else rows.widened(dim)
 
 

@@ -67,7 +67,7 @@ class Answered(msgspec.Struct, omit_defaults=True, gc=False):
     """The first time it was another person who answered."""
     kind: VoterKind = "person"
     weight: float | None = None
-    """The voter's weight when it was given, where the model weighs voters. A replay computes it again."""
+    """A named voter's weight when it was given, where the model weighs voters. A replay computes it again."""
 
 
 class Voted(msgspec.Struct, omit_defaults=True):
@@ -162,6 +162,7 @@ _encode = msgspec.json.Encoder().encode
 _HEAD = struct.Struct("<qd")
 _ITEMS = b'"items":'
 _NO_ITEMS = _ITEMS + b"null"
+_ANONYMOUS = {side: Source(side=side) for side in (-1, 0, 1)}
 _LARGEST_HELD, _TIMES = 64 << 10, 4
 """The rows of a round are kept up to this many bytes, or this many times the bytes of the event itself."""
 _OWN, _SCORE, _ANSWER = 1200, 33, 600
@@ -309,7 +310,7 @@ class Event(msgspec.Struct, eq=False, gc=False):
 
     def source(self, voter: str | None, said: Answered) -> Source:
         """The voter, and the side that the first of two was on. The weight follows from the log before the answer."""
-        return Source(voter, self.side, said.kind)
+        return _ANONYMOUS[self.side] if voter is None else Source(voter, self.side, said.kind)
 
     @property
     def side(self) -> int:

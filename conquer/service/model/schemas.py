@@ -17,6 +17,8 @@ from conquer.service.errors import Kind, RefusalError, invalid
 
 Decoded = TypeVar("Decoded")
 Raw = msgspec.Raw
+MARKS = re.compile(r"[\x00-\x1f\x7f/?#\\]")
+"""Characters that no identifier has."""
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]

@@ -286,9 +286,9 @@ def _learn(turn: Turn, heard: Sequence[NewAnswer]) -> list[Result]:
 
 
 def weigh(state: ModelState, event: Event, said: Answered, voter: str | None) -> None:
-    """Give an answer that is learnt its weight, where the model weighs voters."""
+    """Give a named voter's answer that is learnt its weight, where the model weighs voters."""
     said.weight = None
-    if said.value is not None and state.settings.believe is not None:
+    if voter is not None and said.value is not None and state.settings.believe is not None:
         said.weight = state.learner.weigh(state.round_of(event), event.choice, event.source(voter, said))
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import random
-import re
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +22,7 @@ from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.learner_protocol import Chosen, Draw, May, ServedLearner, Text
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Event
-from conquer.service.model.schemas import Context, Group, Item, ModelSettings, decoded
+from conquer.service.model.schemas import MARKS, Context, Group, Item, ModelSettings, decoded
 from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
@@ -31,8 +30,6 @@ _MODEL = ("lam", "update")
 LONGEST = 120
 _context = msgspec.json.Decoder(Context).decode
 _HELD_OUT = "held out"
-_MARKS = re.compile(r"[/?#\\\x00-\x1f\x7f]")
-"""Characters of a sentence's id that an item's id, which is part of addresses, has not."""
 _MOST_HELD_OUT = 300
 _MOST_COUNTS = 1 << 17
 _counts: dict[int, int] = {}
@@ -255,7 +252,7 @@ def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[G
 
 
 def _item(sentence: Sentence, number: int) -> Item:
-    name = _MARKS.sub("-", f"{number}-{sentence.id}"[:150])
+    name = MARKS.sub("-", f"{number}-{sentence.id}"[:150])
     return msgspec.convert({"id": name, "text": text_of([sentence])}, Item)
 
 
