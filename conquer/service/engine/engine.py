@@ -68,6 +68,8 @@ Decide = Callable[[Turn, Sequence[Any]], Sequence[Any]]
 """Chooses and answers: a reply or a RefusalError for each request."""
 _SLICE = 0.025
 """Seconds of running after which a batch commits; the rest of its work waits for the next."""
+_PAUSE = 0.0005
+"""Seconds between two batches, in which the event loop reads requests that have arrived: commits are fewer."""
 _FIRST = 16
 """Requests of a quick model that run together at first; those of others begin with one, whose time is unknown."""
 _NEAR = 2000
@@ -205,6 +207,7 @@ class Engine:
                 for work in batch:
                     self._memory.drop(work.model or "")
                 self._deliver(batch, error)
+            time.sleep(_PAUSE)
 
     def _carry_out(self, batch: list[Work]) -> None:
         """Run a batch in one transaction, commit it, deliver the results."""
@@ -249,7 +252,7 @@ class Engine:
             work.results |= dict.fromkeys(work.tried, outcome) if outcome else work.tried
             work.tried = {}
         left = [work for work in batch if work.open]
-        self._deliver([work for work in batch if not work.open])
+        self._deliver([work for work in batch if work not in left] if left else batch)
         self._queue.put_back(left)
         self._settle(turns)
 

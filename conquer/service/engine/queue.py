@@ -61,8 +61,8 @@ class Work:
     @property
     def open(self) -> list[int]:
         """The places without a result."""
-        places = range(len(self.requests) or 1)
-        return [place for place in places if place not in self.results and place not in self.tried]
+        done = self.results.keys() | self.tried.keys()
+        return [place for place in range(len(self.requests) or 1) if place not in done]
 
 
 @dataclass(slots=True)
