@@ -86,8 +86,8 @@ def test_a_long_context_is_refused_before_its_products_are_made(local: Any) -> N
             event = (await client.post("/v1/models/m/choose", json=few)).json()["event_id"]
             state = app.server.engine.models["m"]
             kept = state.events[event]
-            assert len(kept.round.batch) == 2, "of a duel the two shown rows are kept for its answer"
-            assert kept.held == kept.round.nbytes >= 12 * kept.round.batch.data.size
+            assert len(kept.round.rows) == 2, "of a duel the two shown rows are kept for its answer"
+            assert kept.held == kept.round.nbytes >= 12 * kept.round.data.size
             assert state.event_bytes == sum(one.size for one in state.events.values()) < 150_000
             reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "i0"})
             assert reply.status_code in (200, 422), reply.text
@@ -227,7 +227,7 @@ def test_the_shown_vectors_are_kept_for_the_answer(local: Any) -> None:
             event = (await client.post("/v1/models/m/choose", json={"items": many})).json()["event_id"]
             state = app.server.engine.models["m"]
             kept = state.events[event].round
-            assert len(kept.batch) == 2
-            assert kept.batch.data.size == 2 * 384
+            assert kept.rows.shape == (2, 384)
+            assert kept.data.size == 2 * 384
 
     run(go())
