@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from conquer.features.featurizer import Featurizer
 from conquer.service.errors import RefusalError
@@ -16,13 +16,6 @@ Text = tuple[bytes, bytes]
 """A round's items and its context, as JSON."""
 Chosen = tuple[Choice, list[float]]
 """What to show and ask, and every item's score."""
-
-
-class Draw(NamedTuple):
-    """Items drawn from a pool for one round, and their context."""
-
-    items: Sequence[Item]
-    context: Any
 
 
 class ServedLearner(Protocol):
@@ -46,7 +39,6 @@ class ServedLearner(Protocol):
     @property
     def size(self) -> int:
         """Bytes of its state, roughly."""
-        ...
 
     @property
     def quick(self) -> bool:
@@ -67,19 +59,15 @@ class ServedLearner(Protocol):
 
         `room`: they are not in the log yet, and have at most this many cells.
         """
-        ...
 
     def read_many(self, rounds: Sequence[Text], room: int | None = None) -> Sequence[Any]:
         """`read` for many rounds; a RefusalError in place of each that is refused."""
-        ...
 
     def cost(self, read: Any) -> float:
         """Multiply-adds of one choose, roughly."""
-        ...
 
     def choose_many(self, reads: Sequence[Any], tickets: Sequence[int]) -> Sequence[Chosen | RefusalError]:
         """The choice of each round; a RefusalError where there is no choice to make."""
-        ...
 
     def kept(self, reads: Sequence[Any], choices: Sequence[Choice]) -> Sequence[Any]:
         """What of each round must be kept in memory to learn its answer."""
@@ -93,7 +81,6 @@ class ServedLearner(Protocol):
         sources: Sequence[Source | None],
     ) -> list[Exception | None]:
         """Learn answers in order; an exception for each that cannot be learnt. Sources: where voters are weighed."""
-        ...
 
     def enough(self, read: Any) -> bool | None:
         """Whether the answers so far decide between these items, by `stop`; None where it takes too long."""
@@ -101,15 +88,12 @@ class ServedLearner(Protocol):
 
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:
         """The ids of what is shown, first choice first."""
-        ...
 
     def check(self, read: Any, choice: Choice) -> tuple[str, ...]:
         """The names of a choice from outside. Raises ValueError if this learner could not learn from it."""
-        ...
 
     def outside(self, choice: Choice) -> bool:
         """Whether "none of these" is an answer to this choice that teaches something."""
-        ...
 
     def weigh(self, read: Any, choice: Choice, source: Source) -> float | None:
         """The weight that an answer of this source would have now; None where voters are not weighed."""
@@ -122,12 +106,11 @@ class ServedLearner(Protocol):
         taken: Set[str],
         asked: Mapping[str, Collection[int]],
         may: May | None = None,
-    ) -> Draw | None:
+    ) -> Group | None:
         """The next round from uploaded items, none of them `taken`; None when there is none to ask about.
 
         `may`: at least two of the items may be asked about together, for a learner whose questions are pairwise.
         """
-        ...
 
     def view(self, read: Any, event: Event) -> Any:
         """What a page draws of a question besides its items, if anything."""
@@ -146,4 +129,3 @@ class ServedLearner(Protocol):
 
     def dumps(self, extra: str) -> bytes:
         """Everything learnt as one file's bytes, with a text beside it."""
-        ...

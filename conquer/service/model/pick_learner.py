@@ -25,7 +25,7 @@ from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.models.tables import own_bytes
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.learner_protocol import Chosen, Draw, May, Text
+from conquer.service.model.learner_protocol import Chosen, May, Text
 from conquer.service.model.reading import Reader, ReadItems, ReadPair, joined
 from conquer.service.model.records import Event
 from conquer.service.model.schemas import Group, Item, ModelSettings
@@ -250,7 +250,7 @@ class PickLearner:
         taken: Set[str],
         asked: Mapping[str, Collection[int]],
         may: May | None = None,
-    ) -> Draw | None:
+    ) -> Group | None:
         """Some items of one group, `per_round` of the settings at most."""
         return draw_items(rng, pool, taken, self.settings.per_round, may)
 
@@ -368,7 +368,7 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
 
 def draw_items(
     rng: random.Random, pool: Sequence[Group], taken: Set[str], count: int, may: May | None = None
-) -> Draw | None:
+) -> Group | None:
     """Up to `count` items of one group, none of them `taken`, two of which `may` be asked about, or None.
 
     >>> pool = [Group([Item("a", text="x"), Item("b", text="y")])]
@@ -388,13 +388,13 @@ def draw_items(
             free = _free(group, taken)
         drawn = rng.sample(free, min(count, len(free)))
         if may is None or open_pair(drawn, may) is not None:
-            return Draw(drawn, group.context)
+            return Group(drawn, group.context)
     # Few pairs are left: as soon as one is found, it is the round.
     first = rng.randrange(len(pool))
     for group in (*pool[first:], *pool[:first]):
         pair = open_pair(_free(group, taken), may)
         if pair is not None:
-            return Draw(pair, group.context)
+            return Group(pair, group.context)
     return None
 
 

@@ -233,7 +233,7 @@ class ModelState:
             case Flagged():
                 tally.flags += 1
             case Settled():
-                tally.settled = (tally.settled or 0) + 1
+                tally.settled += 1
             case Measured(answers=answers, uas=uas, sentences=sentences):
                 tally.measure(answers, uas, sentences)
             case CorpusFitted():

@@ -1,70 +1,71 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement; of bounded size."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 BINS = 128
 _REASONS = 20
 """Skipped rows that are listed."""
 RATERS = 256
-_LONGEST, _LARGEST = 1000, 1e18
-"""Characters of a name, and a sum, in a tally that is read."""
+Count = Annotated[int, Meta(ge=0)]
+Sum = Annotated[float, Meta(ge=-1e18, le=1e18)]
+_Name = Annotated[str, Meta(max_length=1000)]
 
 
 class Bin(msgspec.Struct, array_like=True, gc=False):
     """A stretch of the curve: rounds, questions, answers learnt, and how often the first item won."""
 
-    rounds: int = 0
-    questions: int = 0
-    learnt: int = 0
-    first: float = 0.0
+    rounds: Count = 0
+    questions: Count = 0
+    learnt: Count = 0
+    first: Sum = 0.0
 
 
 class Person(msgspec.Struct):
     """One voter's time, and how often a question asked again got the same answer: their own, or another's."""
 
-    seconds: float = 0.0
-    timed: int = 0
-    again: int = 0
-    same: int = 0
-    between: int = 0
-    shared: int = 0
+    seconds: Sum = 0.0
+    timed: Count = 0
+    again: Count = 0
+    same: Count = 0
+    between: Count = 0
+    shared: Count = 0
 
 
 class Tally(msgspec.Struct):
     """Running sums over the log. The curve halves its resolution when it is full, so it never grows."""
 
-    ordinal: int = 0
-    rounds: int = 0
-    questions: int = 0
-    learnt: int = 0
-    ignored: dict[str, int] = {}
-    undone: int = 0
-    flags: int = 0
-    first: float = 0.0
-    seconds: float = 0.0
-    timed: int = 0
-    width: int = 1
+    ordinal: Count = 0
+    rounds: Count = 0
+    questions: Count = 0
+    learnt: Count = 0
+    ignored: dict[_Name, Count] = {}
+    undone: Count = 0
+    flags: Count = 0
+    first: Sum = 0.0
+    seconds: Sum = 0.0
+    timed: Count = 0
+    width: Annotated[int, Meta(ge=1)] = 1
     curve: list[Bin] = []
-    planted: int = 0
-    planted_agreed: int = 0
-    between: int = 0
-    between_agreed: int = 0
-    voters: dict[str, int] = {}
-    people: dict[str, Person] = {}
-    asked: dict[str, list[int]] = {}
+    planted: Count = 0
+    planted_agreed: Count = 0
+    between: Count = 0
+    between_agreed: Count = 0
+    voters: Annotated[dict[_Name, Count], Meta(max_length=RATERS)] = {}
+    people: Annotated[dict[_Name, Person], Meta(max_length=RATERS)] = {}
+    asked: dict[_Name, list[Count]] = {}
     """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
-    history: list[tuple[int, float, int]] = []
+    history: Annotated[list[tuple[Count, Sum, Count]], Meta(max_length=2 * BINS)] = []
     """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
-
-    votes: int | msgspec.UnsetType = msgspec.UNSET
-    """Votes from elsewhere, of models that have any."""
-    settled: int | msgspec.UnsetType = msgspec.UNSET
-    """Flags that have been dealt with, where any have."""
-    quarantined: int = 0
+    votes: Count = 0
+    """Votes from elsewhere."""
+    settled: Count = 0
+    """Flags that have been dealt with."""
+    quarantined: Count = 0
     """Rows that could not be read or learnt."""
-    reasons: list[tuple[int, str]] = []
+    reasons: list[tuple[Count, _Name]] = []
     """The first of those: position and what was wrong."""
 
     def quarantine(self, position: int, reason: str) -> None:
@@ -109,7 +110,7 @@ class Tally(msgspec.Struct):
 
     def vote(self, voter: str | None) -> None:
         """Count a vote from elsewhere, which is no answer to this learner's questions."""
-        self.votes = (self.votes or 0) + 1
+        self.votes += 1
         self._name(voter)
 
     def _name(self, voter: str | None) -> None:
@@ -197,33 +198,22 @@ def _joined(a: Bin, b: Bin) -> Bin:
 def read_tally(text: str, most: int = 1 << 62) -> Tally:
     """A tally from the JSON text beside a snapshot's weights. Raises ValueError if it does not fit together.
 
-    `most`: the largest count, so that counting can continue from a file of unknown origin.
+    `most`: the largest count, so that counting can go on from a file of unknown origin.
     """
     tally = msgspec.json.decode(text, type=Tally)
-    counts, names = tally.rounds, max(len(tally.voters), len(tally.people))
-    if tally.width < 1 or tally.width & (tally.width - 1) or tally.width > most:
+    if tally.width & (tally.width - 1):
         raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
-    if counts > tally.width * BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
-        raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
-    if names > RATERS or len(tally.history) > 2 * BINS:
-        raise ValueError(f"a tally has at most {RATERS} voters and {2 * BINS} measurements, got {names}")
-    _check(msgspec.to_builtins(tally), most)
+    if tally.rounds > tally.width * BINS or len(tally.curve) > max(1, -(-tally.rounds // tally.width)):
+        raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {tally.rounds} rounds")
+    if (largest := _largest(msgspec.to_builtins(tally))) > most:
+        raise ValueError(f"a count is at most {most}, got {largest}")
     return tally
 
 
-def _check(value: Any, most: int) -> None:
-    """A ValueError for a count below 0 or too large, a sum that could overflow, or a text that is no name."""
+def _largest(value: Any) -> int:
+    """The largest whole number in nested values."""
     if isinstance(value, dict):
-        _check(list(value), most)
         value = list(value.values())
     if isinstance(value, list | tuple):
-        for one in value:
-            _check(one, most)
-    elif isinstance(value, str):
-        if len(value) > _LONGEST:
-            raise ValueError(f"a name has at most {_LONGEST} characters, got {len(value)}")
-    elif isinstance(value, int):
-        if not 0 <= value <= most:
-            raise ValueError(f"a count is a whole number in [0, {most}], got {value}")
-    elif isinstance(value, float) and not abs(value) <= _LARGEST:
-        raise ValueError(f"a sum is at most {_LARGEST:g}, got {value}")
+        return max(map(_largest, value), default=0)
+    return value if isinstance(value, int) else 0

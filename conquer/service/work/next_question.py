@@ -10,7 +10,7 @@ from sqlalchemy import delete, insert, select
 from conquer.answers import leftmost
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict
-from conquer.service.model.learner_protocol import Draw, May
+from conquer.service.model.learner_protocol import May
 from conquer.service.model.pick_learner import open_pair
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Event
@@ -133,7 +133,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
     return None
 
 
-def _narrowed(turn: Turn, drawn: Draw, voter: str, may: May | None) -> NewRound:
+def _narrowed(turn: Turn, drawn: Group, voter: str, may: May | None) -> NewRound:
     """The drawn items, as few of them as it takes for the learner to show a pair that `may` be asked about.
 
     Choosing is pure, so what the learner would show is asked again of fewer items: those that may be compared with its

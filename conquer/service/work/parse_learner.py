@@ -19,7 +19,7 @@ from conquer.parsing.parser import Parser
 from conquer.parsing.prior import begin
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
-from conquer.service.model.learner_protocol import Chosen, Draw, May, ServedLearner, Text
+from conquer.service.model.learner_protocol import Chosen, May, ServedLearner, Text
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Event
 from conquer.service.model.schemas import MARKS, Context, Group, Item, ModelSettings, decoded
@@ -169,7 +169,7 @@ class ParseLearner(ServedLearner):
         taken: Set[str],
         asked: Mapping[str, Collection[int]],
         may: May | None = None,
-    ) -> Draw | None:
+    ) -> Group | None:
         return draw_sentence(rng, pool, taken, asked)
 
     def view(self, read: ReadSentence, event: Event) -> TreeView:
@@ -270,7 +270,7 @@ def read_sentence(text: str, name: str) -> Sentence:
 
 def draw_sentence(
     rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
-) -> Draw | None:
+) -> Group | None:
     """One of the sentences with the fewest questions so far; the context are the words already `asked` about."""
     left = [item for item in asked_about(pool) if item.id not in taken and len(asked.get(item.id, ())) < words(item)]
     if not left:
@@ -278,7 +278,7 @@ def draw_sentence(
     fewest = min(len(asked.get(item.id, ())) for item in left)
     least = [item for item in left if len(asked.get(item.id, ())) == fewest]
     item = least[rng.randrange(len(least))]
-    return Draw([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
+    return Group([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
 
 
 def read_asked(context: bytes) -> tuple[int, ...]:
