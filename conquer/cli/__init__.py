@@ -56,7 +56,6 @@ for command in (
     service.backup,
     service.restore,
     service.erase,
-    service.replay,
     votes.fit,
     study.study,
     study.arena,

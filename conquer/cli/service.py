@@ -1,4 +1,4 @@
-"""The service's commands: serve, keys, backup, restore, erase, replay."""
+"""The service's commands: serve, keys, backup, restore, erase."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -102,26 +102,3 @@ def erase(
     for name, gone in erased.items():
         left = f", {gone.remaining} answers past their retention stay learnt" if gone.remaining else ""
         typer.echo(f"{name:24} {gone.rows} rows{left}")
-
-
-def replay(
-    ledger: Annotated[Path, typer.Argument(help="JSON lines, as the service's ledger route writes them.")],
-    name: Annotated[str, typer.Option(help="The new model's name in the store.")],
-    algorithm: Annotated[str | None, typer.Option(help="Another algorithm than the ledger's.")] = None,
-    parameters: Annotated[str | None, typer.Option(help="Its parameters as JSON.")] = None,
-    model: Annotated[Path | None, typer.Option(help="Write the trained model to this file as well.")] = None,
-    store: Store = None,
-) -> None:
-    """Train a fresh model on the answers of a ledger."""
-    need("serve")
-    import json
-
-    from conquer.service.admin import replay as run
-
-    try:
-        given = None if parameters is None else json.loads(parameters)
-    except ValueError as error:
-        raise ValueError(
-            f"--parameters must be JSON such as '{{\"lam\": 0.3}}', got {parameters!r} ({error})"
-        ) from None
-    typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))

@@ -53,16 +53,15 @@ def conquer(monkeypatch, capsys, *words):
 
 COMMANDS = (
     "keys add ann --role read", "keys list", "keys revoke 1a2b3c4d", "backup FOLDER/copy.db", "restore FOLDER/old.db",
-    "erase ann", "replay FOLDER/ledger.jsonl --name new", "serve --port 0",
+    "erase ann", "serve --port 0",
 )  # fmt: skip
 
 
 def kept(folder):
-    """A store with a key, a backup and a ledger."""
+    """A store with a key, and a backup."""
     address = f"sqlite:///{folder}/store.db"
     admin.keys_add("me", roles=["admin"], store=address)
     admin.backup(folder / "old.db", store=address)
-    (folder / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
     return address
 
 

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 from sqlalchemy import func, select
 
-from conquer.service.admin import keys_add
+from conquer.service.admin import backup, keys_add, restore
 from conquer.service.jobs.upkeep import sweep_deleted
-from conquer.service.store.backup import back_up, bring_back
 from conquer.service.store.database import Database
 from conquer.service.store.images import ending_of, name_of
 from conquer.service.store.schema import images
@@ -152,14 +151,14 @@ def test_they_go_with_their_model_and_into_backups(local, tmp_path):
             await client.post("/v1/models", json=MADE)
             for k in range(20):
                 await client.post(PATH, content=PNG + bytes([k]))
-            back_up(store, tmp_path / "backup.db")
+            backup(tmp_path / "backup.db", store=store)
             await client.delete("/v1/models/m")
             await asyncio.get_running_loop().run_in_executor(None, sweep_deleted, app.server.engine)
 
     run(go())
     assert count(store) == 0
     other = f"sqlite:///{tmp_path}/other.db"
-    bring_back(tmp_path / "backup.db", other)
+    restore(tmp_path / "backup.db", store=other)
     assert count(other) == 20
 
 

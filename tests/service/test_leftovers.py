@@ -9,10 +9,10 @@ import zlib
 
 import pytest
 
+from conquer.service.admin import backup
 from conquer.service.jobs import upkeep
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.upkeep import sweep_deleted
-from conquer.service.store.backup import back_up
 from conquer.service.store.database import Database
 from conquer.service.store.schema import log
 from conquer.service.web import server as running
@@ -199,7 +199,7 @@ def test_a_deleted_model_leaves_the_disk_in_slices(local, tmp_path, by_hand):
             (await client.post("/v1/models", json={**MADE, "name": "b"})).raise_for_status()
             assert (await client.get("/v1/models/b")).json()["position"] == 0
             # A backup, where the id might be given out again, is without it.
-            copied = await asyncio.to_thread(back_up, sqlite(tmp_path), tmp_path / "copy.db")
+            copied = await asyncio.to_thread(backup, tmp_path / "copy.db", store=sqlite(tmp_path))
             assert copied["log"] == others[0][0] + others[1][0]
             assert await asyncio.to_thread(sweep_deleted, engine) > 4
             assert rows(tmp_path, 2) == [0] * len(TABLES)
