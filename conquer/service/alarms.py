@@ -6,8 +6,8 @@ import threading
 from collections import Counter
 
 logger = logging.getLogger("conquer.service")
-_MOST = 1000
-_LONGEST = 500
+_MOST, _LONGEST = 1000, 500
+"""Alarms, and characters of a message."""
 
 
 class Alarms:
@@ -55,13 +55,10 @@ class Alarms:
             if kind.partition(":")[2] == subject and not kind.startswith("job:"):
                 self.clear(kind)
 
-    def count(self, job: str) -> int:
-        """Count a failure of a job; returns its failures so far."""
+    def count(self, job: str) -> None:
+        """Count a failure of a job."""
         with self._lock:
-            if job not in self._failures and len(self._failures) >= _MOST:
-                job = "other"
             self._failures[job] += 1
-            return self._failures[job]
 
     def standing(self) -> list[tuple[str, str]]:
         """(kind, message) of all alarms, the oldest first."""

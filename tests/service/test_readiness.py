@@ -147,11 +147,8 @@ def test_alarms_are_bounded_and_logged_once(caplog):
     assert len(caplog.records) == 1
     for k in range(3000):
         alarms.raise_(f"kind:{k}", "x" * 10_000)
-        alarms.count(f"job {k}")
     assert len(alarms.standing()) == 1000
     assert max(len(message) for _, message in alarms.standing()) == 500
-    assert len(alarms.failures()) <= 1001
-    assert sum(alarms.failures().values()) == 3000
 
 
 def test_a_stop_ends_although_the_writer_hangs(start, tmp_path):

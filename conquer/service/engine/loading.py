@@ -58,7 +58,7 @@ def load_in_slices(
     began = 0
     while True:
         # A snapshot is decoded, and rows are learnt, between two statements: that may take long.
-        with database.reading(patient=True, soon=True) as connection:
+        with database.reading(patient=True) as connection:
             header = log_table.headers(connection, [name]).get(name)
             if header is None:
                 return None

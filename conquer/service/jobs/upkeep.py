@@ -84,16 +84,14 @@ def each_model(engine: Engine, job: str, work: Callable[[log.Header], int]) -> i
 
 def measure_all(engine: Engine) -> None:
     """Measure the models in memory whose task can be measured, so that their curves have no gaps."""
-    rows = {name: tasks.find(state.settings.task) for name, state in list(engine.models.items())}
-    measures = {name: row.measure for name, row in rows.items() if row.measure is not None}
 
     def measure(header: log.Header) -> int:
-        if header.name in measures:
-            measures[header.name](engine, header.name)
+        task = tasks.find(header.settings.task)
+        if task.measure is not None and header.name in engine.models:
+            task.measure(engine, header.name)
         return 0
 
-    if measures:
-        each_model(engine, "measure", measure)
+    each_model(engine, "measure", measure)
 
 
 def sweep_deleted(engine: Engine) -> int:

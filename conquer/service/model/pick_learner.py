@@ -344,9 +344,9 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
 def fresh_learner(settings: ModelSettings) -> Learner:
     """A fresh learner. Raises RefusalError with the wrong setting."""
     parameters: dict[str, Any] = settings.parameters
-    believe: dict[str, Any] = {} if settings.believe is None else {"believe": settings.believe}
     try:
-        return registry.find(settings.algorithm).build(settings.features.dim, settings.model, **parameters, **believe)
+        row = registry.find(settings.algorithm)
+        return row.build(settings.features.dim, settings.model, believe=settings.believe, **parameters)
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise invalid(f"{settings.algorithm} with {settings.parameters!r:.200}: {error}") from None
 

@@ -1,6 +1,5 @@
 """Requests and replies as types, and the decoding of JSON into them. The OpenAPI document is made from these."""
 
-import contextlib
 import math
 import re
 import threading
@@ -114,18 +113,9 @@ class NewModel(ModelSettings, kw_only=True):
     believe: Literal["auto", "voters", "people"] | None = "auto"  # type: ignore[assignment]
 
     def settings(self) -> ModelSettings:
-        """Without the name. `model`, `dim` and `believe` may be among the parameters, as in `conquer.make`."""
+        """The settings, as far as the request names them."""
         values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
-        parameters = dict(self.parameters)
-        for name in ("model", "believe"):
-            if name in parameters:
-                values[name] = parameters.pop(name)
-        if values["believe"] == "auto":
-            values["believe"] = None
-        if "dim" in parameters:
-            values["features"] = msgspec.structs.replace(self.features, dim=parameters.pop("dim"))
-        values["parameters"] = parameters
-        return msgspec.convert(msgspec.to_builtins(ModelSettings(**values)), ModelSettings)
+        return ModelSettings(**{**values, "believe": None if self.believe == "auto" else self.believe})
 
 
 class Item(Strict):
@@ -188,22 +178,11 @@ class _ElementsLeft(threading.local):
 
 
 _left = _ElementsLeft()
-
-
 _EXAMPLES = [
     [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
     [
-        {
-            "id": "p1",
-            "text": "An **iron** pot.",
-            "vector": [0.9, 0.1],
-            "features": {"price": 0.3, "brand": "x"},
-            "label": "Pot 1",
-            "meta": {"maker": "Ann", "year": 1998},
-            "image": "/static/icon.svg",
-            "format": "markdown",
-        },
-        {"id": "p2", "text": "A *glass* pot.", "vector": [0.2, 0.8], "features": {"price": 0.2}, "label": "Pot 2"},
+        {"id": "p1", "vector": [0.9, 0.1], "features": {"price": 0.3, "brand": "x"}, "meta": {"maker": "Ann"}},
+        {"id": "p2", "vector": [0.2, 0.8], "text": "A *glass* pot.", "label": "Pot 2", "format": "markdown"},
     ],
 ]
 _ROUND = {"type": "array", "items": {"$ref": "#/components/schemas/Item"}, "minItems": 1, "maxItems": 1000}
@@ -340,15 +319,6 @@ def decoded(decode: Callable[[bytes], Decoded], raw: bytes, what: str) -> Decode
     except RecursionError:
         message = f"{what} is nested too deeply"
     raise RefusalError(Kind.MALFORMED, "malformed", message)
-
-
-def for_no_body(decode: Callable[[bytes], object] | None) -> bytes:
-    """What an empty body is read as: an empty object if all its fields are optional."""
-    if decode is not None:
-        with contextlib.suppress(msgspec.ValidationError):
-            decode(b"{}")
-            return b"{}"
-    return b""
 
 
 def in_words(message: str) -> str:

@@ -5,6 +5,8 @@ import fcntl
 import functools
 import logging
 import os
+import secrets
+import socket
 import sqlite3
 import stat
 import threading
@@ -19,13 +21,12 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
+from conquer import __version__
 from conquer.service.store.schema import FORMAT, create_tables, stored_format
-from conquer.service.store.servers import enter, identity, leave
+from conquer.service.store.servers import enter, leave
 
 logger = logging.getLogger("conquer.service")
 _OWNER = 0o600
-_PATIENT = 5
-"""Readers of any length at once: the engine, loading and requests need the other connections."""
 _TRIES = 40
 """Attempts to truncate the write-ahead log while others read."""
 _MOMENT = 0.02
@@ -92,12 +93,11 @@ class Database:
         self.path = None if self.shared else Path(str(url.database)).resolve()
         if self.path is not None:
             url = url.set(database=str(self.path))
-        self.identity = identity()
+        self.identity = f"{socket.gethostname()}, process {os.getpid()}, version {__version__}, {secrets.token_hex(4)}"
         """What other servers of the store call this one."""
         self.unclean = not self.shared
         """Old versions of changed rows may be on the disk, from a deletion, or since another process was killed."""
         self._cleaning = threading.Lock()
-        self._patient = threading.BoundedSemaphore(_PATIENT)
         self._claimed = False
         self._lock: int | None = None
         self.engine = create_engine(
@@ -110,18 +110,17 @@ class Database:
         if not self.shared:
             _make_durable(self.engine)
         try:
-            self._open(self.path or url.render_as_string(hide_password=True), create)
-        except StoreError:
-            self.engine.dispose()
-            raise
+            self._open(url.render_as_string(hide_password=True), create)
         except (DBAPIError, OSError) as error:
             self.engine.dispose()
-            raise StoreError(
-                f"cannot open the store {url.render_as_string(hide_password=True)}: {_why(error)}"
-            ) from error
+            if isinstance(error, StoreError):
+                raise
+            why = error.strerror if isinstance(error, OSError) else str(error.orig)
+            name, why = url.render_as_string(hide_password=True), " ".join((why or str(error)).split())
+            raise StoreError(f"cannot open the store {name}: {why}") from error
 
-    def _open(self, name: Path | str, create: bool) -> None:
-        found = self._format()
+    def _open(self, address: str, create: bool) -> None:
+        found, name = self._format(), self.path or address
         if found is None and not create:
             raise NoStoreError(f"there is no store {name}; say which with --store")
         if found not in (None, FORMAT):
@@ -156,15 +155,10 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def reading(self, patient: bool = False, soon: bool = False) -> Iterator[Connection]:
-        """A transaction that sees one state of the store.
-
-        `patient`: without a time limit, also between two statements. A few of these run at a time, so that connections
-        are left; with `soon` it does not count as one.
-        """
+    def reading(self, patient: bool = False) -> Iterator[Connection]:
+        """A transaction that sees one state of the store; `patient`: without a time limit, also between statements."""
         options: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.shared else {}
-        few = self._patient if patient and not soon else contextlib.nullcontext()
-        with few, self.engine.connect().execution_options(**options) as connection, connection.begin():
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
             if patient and self.shared:
                 connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
                 connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -219,8 +213,7 @@ class Database:
             try:
                 done = self._move_log("TRUNCATE" if unclean else "PASSIVE") if self.path else self._vacuum(unclean)
             finally:
-                if unclean and not done:
-                    self.unclean = True
+                self.unclean |= unclean and not done
 
     def scrub(self) -> bool:
         """Remove old versions of changed rows from the disk; returns whether that succeeded. Takes seconds.
@@ -292,12 +285,6 @@ def keep_private(path: Path) -> None:
     if mode & ~_OWNER:
         path.chmod(mode & _OWNER)
         logger.warning("%s could be read or written by others (mode %o); now it is %o", path, mode, mode & _OWNER)
-
-
-def _why(error: DBAPIError | OSError) -> str:
-    """The driver's or the system's message, in one line."""
-    said = error.strerror if isinstance(error, OSError) else str(error.orig)
-    return " ".join((said or str(error)).split())
 
 
 def _make_durable(engine: Engine) -> None:

@@ -34,16 +34,11 @@ def name_of(data: bytes, ending: str) -> str:
     return f"{hashlib.sha256(data).hexdigest()[:32]}.{ending}"
 
 
-def used(connection: Connection, model: int) -> tuple[int, int]:
-    """(how many images a model has, their bytes)."""
-    wanted = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(images.c.model_id == model)
-    count, size = connection.execute(wanted).one()
+def used(connection: Connection, model: int, besides: str) -> tuple[int, int]:
+    """(how many images a model has besides one, their bytes)."""
+    wanted = select(func.count(), func.coalesce(func.sum(images.c.size), 0))
+    count, size = connection.execute(wanted.where(images.c.model_id == model, images.c.name != besides)).one()
     return int(count), int(size)
-
-
-def has(connection: Connection, model: int, name: str) -> bool:
-    wanted = select(images.c.name).where(images.c.model_id == model, images.c.name == name)
-    return connection.execute(wanted).first() is not None
 
 
 def write(connection: Connection, model: int, name: str, file: str | None, data: bytes, at: float) -> None:

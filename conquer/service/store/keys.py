@@ -17,9 +17,7 @@ from conquer.service.store.schema import ended, invitations, keys, models
 from conquer.service.store.schema import secrets as stored
 
 ROLES = ("read", "choose", "answer", "admin")
-PREFIX = "cnqr_"
-COOKIES = "cookies"
-VARIABLE = "CONQUER_SECRET"
+_VARIABLE = "CONQUER_SECRET"
 _SHORTEST = 32
 """Characters of a secret from outside."""
 _MOST, _MOST_IN_ALL = 20, 1000
@@ -64,7 +62,7 @@ def add(connection: Connection, name: str, roles: Sequence[str], scope: Sequence
         raise ValueError(f"roles must be some of {', '.join(ROLES)}, got {', '.join(roles) or 'none'}")
     if not scope or any(not pattern or "," in pattern for pattern in scope):
         raise ValueError(f"scope must be model names or patterns, got {list(scope)}")
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = "cnqr_" + secrets.token_urlsafe(32)
     return _store(connection, name, roles, scope, secret), secret
 
 
@@ -198,7 +196,7 @@ def cookie_secret(database: Database) -> str:
 
     It is part of no backup, so a backup cannot sign anyone in.
     """
-    given, name = os.environ.get(VARIABLE, ""), VARIABLE
+    given, name = os.environ.get(_VARIABLE, ""), _VARIABLE
     if database.path is not None and not given:
         path = Path(f"{database.path}.secret")
         if not path.exists():
@@ -209,9 +207,8 @@ def cookie_secret(database: Database) -> str:
     elif not given:
         with database.writing() as connection:
             # Of servers that start together the first one's counts.
-            row = {"name": COOKIES, "value": secrets.token_urlsafe(32)}
-            statement = "INSERT INTO secrets (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
-            connection.execute(text(statement), row)
-            given = connection.execute(select(stored.c.value).where(stored.c.name == COOKIES)).scalar_one()
+            statement = "INSERT INTO secrets (name, value) VALUES ('cookies', :value) ON CONFLICT DO NOTHING"
+            connection.execute(text(statement), {"value": secrets.token_urlsafe(32)})
+            given = connection.execute(select(stored.c.value).where(stored.c.name == "cookies")).scalar_one()
     check_secret(given, name)
     return given

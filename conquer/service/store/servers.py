@@ -1,14 +1,10 @@
 """The servers of a PostgreSQL store: those with other replay rules keep out, and one at a time locks a model."""
 
-import os
-import secrets
-import socket
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from conquer import __version__
 from conquer.service.model.records import FOLD
 from conquer.service.store.schema import digests, models, servers
 
@@ -27,11 +23,6 @@ _KEPT = 100_000
 """Rows of a log for which digests are kept; a server further behind loads a snapshot."""
 _NOW: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp())::double precision", Double)
 """The store's own clock, which all servers share."""
-
-
-def identity() -> str:
-    """What other servers of the store call this process."""
-    return f"{socket.gethostname()}, process {os.getpid()}, version {__version__}, {secrets.token_hex(4)}"
 
 
 def enter(connection: Connection, me: str) -> list[str]:

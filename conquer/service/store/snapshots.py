@@ -77,7 +77,7 @@ def drop(connection: Connection, model: int, first: int = 0, last: int = _LAST) 
 
 def thin(connection: Connection, model: int, base: int) -> None:
     """Keep the newest complete snapshots, and the one that replaces pruned rows."""
-    old = [position for position in complete(connection, model)[_KEPT:] if position != base]
+    old = complete(connection, model)[_KEPT:]
     if old:
-        here = (snapshots.c.position <= max(old)) & (snapshots.c.position != base)
+        here = (snapshots.c.position <= old[0]) & (snapshots.c.position != base)
         connection.execute(delete(snapshots).where(snapshots.c.model_id == model, here))

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.schemas import BatchAnswers, decoded, decoder, for_no_body, is_model_name
+from conquer.service.model.schemas import BatchAnswers, decoded, decoder, is_model_name
 from conquer.service.store.keys import Key
 from conquer.service.web.access import may, speak_as
 from conquer.service.web.call import JSON, Call, counted, encode, failure, refused, reply
@@ -65,7 +65,8 @@ class Endpoint:
         if self.reply is None and hints["return"] is not Response:
             self.reply = hints["return"]
         self._decode = decoder(self.body) if self.body not in (None, bytes) else None
-        self.empty = for_no_body(self._decode)
+        optional = self._decode and not any(field.required for field in msgspec.structs.fields(hints["body"]))
+        self.empty = b"{}" if optional else b""
         """What a request without a body is read as; b"" where one is needed."""
         self._bulky = self.body is bytes or self.limit == "upload_bytes"
 

@@ -214,8 +214,8 @@ async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedIm
 
     def work(turn: Turn) -> None:
         connection, model = turn.connection, turn.state.id
-        count, size = images.used(connection, model)
-        if not images.has(connection, model, name) and (count >= _MOST_IMAGES or size + len(data) > _IMAGE_ROOM):
+        count, size = images.used(connection, model, besides=name)
+        if count >= _MOST_IMAGES or size + len(data) > _IMAGE_ROOM:
             raise conflict(
                 "no_room",
                 f"a model has at most {_MOST_IMAGES} images of {_IMAGE_ROOM} bytes together, has {count} of {size}",

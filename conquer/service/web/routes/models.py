@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.pick_settings import believing_if_it_can, bounded_if_it_can
+from conquer.service.model.pick_settings import completed
 from conquer.service.model.schemas import Line, ModelSettings, NewModel, Strict
 from conquer.service.store import snapshots
 from conquer.service.store.schema import models
@@ -55,13 +55,9 @@ class FeaturesQuery(Strict):
 )  # fmt: skip
 async def create_model(call: Call, body: NewModel) -> ModelInfo:
     """Create a model."""
-    try:
-        settings = body.settings()
-    except msgspec.ValidationError as error:
-        raise invalid(str(error)) from None
+    settings = body.settings()
     if not may(call.key, "admin", body.name):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {body.name!r}")
-    open_belief = body.believe == "auto" and "believe" not in body.parameters
 
     def check() -> tuple[tasks.Task, ModelSettings]:
         task = tasks.find(settings.task)
@@ -69,15 +65,13 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
         size, most = task.build(settings, None)[0].size, max(_SMALL, call.server.settings.cache_bytes)
         if size > most:
             raise invalid(f"the model takes {size:,} bytes, the server has {most:,} for models: set features.dim")
-        if settings.task != "pick":
-            return task, settings
-        return task, bounded_if_it_can(believing_if_it_can(settings) if open_belief else settings)
+        return task, completed(settings, body.believe == "auto") if settings.task == "pick" else settings
 
-    task, completed = await call.brief(check)
+    task, settings = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
     call.brief(task.warm)
     limits, owner = call.server.engine.limits, call.key.id
-    await call.on_store(lambda connection: create(connection, body.name, completed, (), owner, limits))
+    await call.on_store(lambda connection: create(connection, body.name, settings, (), owner, limits))
     info: ModelInfo = await call.server.engine.call(body.name, _info)
     return info
 
