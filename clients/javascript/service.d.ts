@@ -349,14 +349,9 @@ export interface EraseRequest {
   voter: string;
 }
 
-/**
- * `rows` were emptied. `remaining` learnt answers, by the person or to rounds made for them, have been pruned.
- *
- * The weights still contain what pruned answers taught, under no name.
- */
+/** `rows` were emptied. The weights keep what pruned answers taught, under no name. */
 export interface Gone {
   rows: number;
-  remaining: number;
 }
 
 /** A model to make. `believe` "auto": "voters" where the algorithm can weigh voters, else none. */

@@ -100,5 +100,4 @@ def erase(
     if not erased:
         typer.echo("the store has no models")
     for name, gone in erased.items():
-        left = f", {gone.remaining} answers past their retention stay learnt" if gone.remaining else ""
-        typer.echo(f"{name:24} {gone.rows} rows{left}")
+        typer.echo(f"{name:24} {gone.rows} rows")

@@ -1,6 +1,5 @@
 """Rows past their retention: a snapshot keeps what they taught, and they are deleted."""
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -10,10 +9,9 @@ from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import load
 from conquer.service.engine.turn import Turn
 from conquer.service.jobs.upkeep import each_model
-from conquer.service.model.records import Answered, Voted
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
-from conquer.service.store.marks import count_pruned, retire
+from conquer.service.store.marks import retire
 from conquer.service.store.schema import log, models
 
 _LEAST = 1000
@@ -40,7 +38,6 @@ def _move_base(engine: Engine, header: log_table.Header, before: float, least: i
             return header.base
         pieces = snapshots.pieces(load(connection, header, engine.build, last).dumps())
         changes = log_table.changes(connection, header.id)
-        taught = _taught(connection, header, last)
 
     def work(turn: Turn) -> int:
         if turn.state.id != header.id or turn.base != header.base:
@@ -53,7 +50,6 @@ def _move_base(engine: Engine, header: log_table.Header, before: float, least: i
         snapshots.drop(turn.connection, header.id, last=last - 1)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.header = replace(turn.header, base=last)
-        count_pruned(turn.connection, header.id, taught)
         for name in [name for name, event in turn.state.events.items() if event.seen <= last]:
             turn.state.drop(name)
         return last
@@ -93,21 +89,3 @@ def _delete_slice(connection: Connection, model: int, after: int, base: int) -> 
     positions = log.c.position.in_([row.position for row in going])
     connection.execute(delete(log).where(log.c.model_id == model, positions))
     return len(going), rows[-1].position if len(rows) == _SLICE else base
-
-
-def _taught(connection: Connection, header: log_table.Header, last: int) -> Counter[str]:
-    """How many answers up to `last` were learnt from each voter, or about a round that was made for them."""
-    undone = log_table.undone(connection, header.id, header.base)
-    found: Counter[str] = Counter()
-    after = header.base
-    while after < last and (rows := log_table.entries(connection, header.id, after, min(_SLICE, last - after))):
-        after = rows[-1].position
-        events = [row.event for row in rows if row.event is not None]
-        chosen = (log.c.model_id == header.id) & (log.c.kind == "choose") & log.c.event_id.in_(events)
-        asked = connection.execute(select(log.c.event_id, log.c.voter).where(chosen))
-        made_for = {row.event_id: row.voter for row in asked}
-        for row in rows:
-            answers = isinstance(row.body, Answered | Voted) and row.position not in undone
-            if answers and row.body.value is not None:
-                found.update(voter for voter in {row.voter, made_for.get(row.event)} if voter is not None)
-    return found

@@ -1,12 +1,12 @@
-"""What pruned rows leave behind, under digests: the ids of their events, and how many answers each voter has taught."""
+"""What pruned rows leave behind: digests of the ids of their events, which are not used a second time."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, select, text
 
-from conquer.service.store.schema import pruned, retired
+from conquer.service.store.schema import retired
 
 _MADE_HERE = re.compile(r"([0-9a-f]{1,16})-[0-9a-f]{16}")
 """An event id made by a server: the round's ordinal and a random number."""
@@ -47,18 +47,3 @@ def retired_events(connection: Connection, model: int, events: Sequence[str], or
         )
         gone |= {marks[row.event] for row in found}
     return gone
-
-
-def count_pruned(connection: Connection, model: int, taught: Mapping[str, int]) -> None:
-    """Add to the counts of each voter's learnt answers that an erasure can no longer remove."""
-    for voter, answers in taught.items():
-        row = {"model_id": model, "voter": _mark(model, voter)}
-        here = (pruned.c.model_id == model) & (pruned.c.voter == row["voter"])
-        if not connection.execute(update(pruned).where(here).values(answers=pruned.c.answers + answers)).rowcount:
-            connection.execute(insert(pruned).values(answers=answers, **row))
-
-
-def pruned_answers(connection: Connection, model: int, voter: str) -> int:
-    """How many learnt answers of a voter have been pruned."""
-    here = (pruned.c.model_id == model) & (pruned.c.voter == _mark(model, voter))
-    return connection.execute(select(pruned.c.answers).where(here)).scalar() or 0

@@ -144,15 +144,6 @@ images = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
-# How many learnt answers of a voter have been pruned; the voter as a digest, so that no name stays.
-pruned = Table(
-    "pruned",
-    metadata,
-    Column("model_id", Integer, primary_key=True),
-    Column("voter", Text, primary_key=True),
-    Column("answers", BigInteger, nullable=False),
-)
-
 leases = Table(
     "leases",
     metadata,

@@ -15,7 +15,6 @@ from conquer.service.model.records import FOLD, Entry, Erased, Erasure, checksum
 from conquer.service.model.tally import read_tally
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
-from conquer.service.store.marks import pruned_answers
 from conquer.service.store.schema import leases, log
 
 _DAMAGED = tuple(kind for kind in SPOILT if kind is not MemoryError)
@@ -33,13 +32,9 @@ _Row = Row[Any, Any, Any, Any, Any]
 
 
 class Gone(msgspec.Struct):
-    """`rows` were emptied. `remaining` learnt answers, by the person or to rounds made for them, have been pruned.
-
-    The weights still contain what pruned answers taught, under no name.
-    """
+    """`rows` were emptied. The weights keep what pruned answers taught, under no name."""
 
     rows: int
-    remaining: int
 
 
 def erase_person(engine: Engine, model: str, voter: str) -> Generator[None, None, tuple[Gone, Generation]]:
@@ -99,7 +94,7 @@ def _finish(turn: Turn, voter: str, rows: Sequence[_Row], emptied: int) -> Gone:
         first = turn.base + 1 if named else max(turn.base + 1, rows[0].position)
         turn.append(Erasure(first, emptied), None)
         turn.refold(first)
-    return Gone(emptied, pruned_answers(connection, model, voter))
+    return Gone(emptied)
 
 
 def _search(connection: Connection, model: int, voter: str, asked: set[str], after: int, up_to: int) -> list[_Row]:
