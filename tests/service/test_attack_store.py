@@ -51,12 +51,6 @@ def conquer(monkeypatch, capsys, *words):
     return status, captured.out + captured.err
 
 
-COMMANDS = (
-    "keys add ann --role read", "keys list", "keys revoke 1a2b3c4d", "backup FOLDER/copy.db", "restore FOLDER/old.db",
-    "erase ann", "serve --port 0",
-)  # fmt: skip
-
-
 def kept(folder):
     """A store with a key, and a backup."""
     address = f"sqlite:///{folder}/store.db"
@@ -65,24 +59,7 @@ def kept(folder):
     return address
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_store_of_another_version_is_left_as_it_is(monkeypatch, capsys, tmp_path, version, command):
-    """No command upgrades a store: `serve` would, and only when no server of another version is using it."""
-    address = kept(tmp_path)
-    with contextlib.closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE version SET format = ?", (version,))
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    before = digest(tmp_path)
-    words = command.replace("FOLDER", str(tmp_path)).split()
-    status, said = conquer(monkeypatch, capsys, *words, "--store", address)
-    assert status == 2
-    assert f"this store has format {version}" in said
-    assert digest(tmp_path) == before
-    assert not (tmp_path / "copy.db").exists()
-
-
-@pytest.mark.parametrize("command", COMMANDS[4:])
+@pytest.mark.parametrize("command", ["restore FOLDER/old.db", "erase ann", "serve --port 0"])
 def test_a_command_that_needs_the_store_for_itself_leaves_a_served_one_as_it_is(monkeypatch, capsys, tmp_path, command):
     address = kept(tmp_path)
     with contextlib.closing(Database(address)) as served:

@@ -201,6 +201,7 @@ def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
             assert (await tell(client, "kept", "i0" if kept["shown"][0]["id"] != "i0" else "i1")).status_code == 409
             assert (await tell(client, "never", "i0")).status_code == 404
             assert (await client.get("/v1/models/m/file")).content == before
+            assert (await client.post("/v1/models/m/events/kept/undo", json={})).status_code == 200
             assert (await ask(client, "new")).status_code == 200
             # An id is kept as a digest that tells nobody what it was.
             with app.server.database.reading() as connection:

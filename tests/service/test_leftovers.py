@@ -1,11 +1,9 @@
 """What a deletion, a pruning or a damage leaves behind: nothing that stops the model, the others, or an erasure."""
 
 import asyncio
-import contextlib
 import sqlite3
 import threading
 import time
-import zlib
 
 import pytest
 
@@ -13,8 +11,6 @@ from conquer.service.admin import backup
 from conquer.service.jobs import upkeep
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.upkeep import sweep_deleted
-from conquer.service.store.database import Database
-from conquer.service.store.schema import log
 from conquer.service.web import server as running
 
 from . import cluster
@@ -73,16 +69,6 @@ def snapshots(folder):
         return connection.execute("SELECT position, data FROM snapshots ORDER BY position").fetchall()
 
 
-def left_over(folder, position=10):
-    """A snapshot of before the base, as earlier versions left them."""
-    with sqlite3.connect(folder / "store.db") as connection:
-        connection.execute(
-            "INSERT INTO snapshots SELECT model_id, ?, part, parts, at, format, summary, data FROM snapshots"
-            " WHERE position = 40",
-            [position],
-        )
-
-
 DAMAGES = {
     "garbage": "UPDATE snapshots SET data = x'00ff00'",
     "its last byte": "UPDATE snapshots SET data = CAST(substr(data, 1, length(data) - 1) || x'00' AS BLOB)",
@@ -113,7 +99,6 @@ def test_a_model_whose_base_is_damaged_begins_there_and_says_so(local, tmp_path,
             assert (await client.delete("/v1/models/m")).status_code == 204
 
     run(fill())
-    left_over(tmp_path)
     with sqlite3.connect(tmp_path / "store.db") as connection:
         # Those after the base would do as well as it.
         connection.execute("DELETE FROM snapshots WHERE position > 40")
@@ -136,25 +121,10 @@ def test_pruning_leaves_no_snapshot_before_the_base(local, tmp_path):
     run(go())
 
 
-def test_an_erasure_reaches_snapshots_before_the_base(local, tmp_path):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await pruned(app, client)
-            left_over(tmp_path)
-            assert any(b"bob" in zlib.decompress(data) for _, data in snapshots(tmp_path))
-            (await client.post("/v1/models/m/erase", json={"voter": "bob"})).raise_for_status()
-            found = snapshots(tmp_path)
-            assert 10 not in [position for position, _ in found]
-            assert not any(b"bob" in zlib.decompress(data) for _, data in found)
-
-    run(go())
-
-
 # Deleting and pruning among many models: none waits for another, and a broken one stops nobody.
 
 
-TABLES = ("log", "snapshots", "items", "leases", "pruned", "retired", "digests")
+TABLES = ("log", "snapshots", "items", "leases", "retired", "digests")
 
 
 @pytest.fixture
@@ -210,21 +180,6 @@ def test_a_deleted_model_leaves_the_disk_in_slices(local, tmp_path, by_hand):
     run(go())
     for path in tmp_path.glob("store.db*"):
         assert b"bYOUNG" not in path.read_bytes()
-
-
-def test_a_slice_is_small(local, tmp_path, by_hand):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await three(client, app.server.engine)
-            await client.delete("/v1/models/c")
-        database = Database(sqlite(tmp_path))
-        with contextlib.closing(database), database.writing() as connection:
-            assert upkeep.orphan(connection)[1] == 3
-            assert upkeep.delete_slice(connection, log, 3)
-        assert rows(tmp_path, 3)[0] == 16 - 7
-
-    run(go())
 
 
 def test_what_a_crash_left_of_a_deleted_model_goes_with_the_next_start(local, tmp_path, monkeypatch):

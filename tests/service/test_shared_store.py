@@ -149,16 +149,6 @@ def test_every_session_has_limits(empty):
             assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "1min"
 
 
-def test_rows_of_a_program_that_says_no_version_are_refused(empty):
-    """What a program of before wrote: seven columns. It must not go on with weights that have drifted apart."""
-    database = Database(empty, create=True)
-    with contextlib.closing(database), pytest.raises(DBAPIError, match="format"), database.writing() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO log (model_id, position, kind, event_id, voter, at, body)"
-            " VALUES (1, 1, 'flag', 'e', NULL, 0.0, '{}')"
-        )
-
-
 def seen(database):
     with database.reading() as connection:
         return connection.exec_driver_sql("SELECT seen FROM servers").scalars().all()

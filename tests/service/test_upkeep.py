@@ -10,7 +10,6 @@ from functools import partial
 import httpx
 import numpy as np
 import pytest
-from sqlalchemy import inspect
 
 from conquer.service import admin
 from conquer.service.engine.loading import load
@@ -19,9 +18,7 @@ from conquer.service.jobs.retention import prune_all
 from conquer.service.settings import Settings
 from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database, StoreError
-from conquer.service.store.schema import metadata
 from conquer.service.web.server import Server
-from conquer.service.work.erasure import Gone
 from conquer.service.work.tasks import build
 
 from . import cluster
@@ -83,19 +80,6 @@ def test_a_sqlite_backup_moves_to_postgresql_and_on(start, tmp_path):
         assert np.array_equal(slow_fold(address, "m"), loaded(address, "m"))
 
 
-def test_the_tables_are_those_of_the_schema(tmp_path):
-    database = Database(sqlite(tmp_path), create=True)
-    with contextlib.closing(database), database.reading() as connection:
-        found = inspect(connection)
-        for table in metadata.sorted_tables:
-            columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
-            assert set(columns) == {column.name for column in table.columns}, table.name
-            key = found.get_pk_constraint(table.name)["constrained_columns"]
-            assert sorted(key) == sorted(column.name for column in table.primary_key)
-        made = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'log'").scalar_one()
-        assert "WITHOUT ROWID" not in made, "a row of a kilobyte would take a page of its own"
-
-
 @pytest.mark.parametrize("served", [False, True])
 @pytest.mark.parametrize(
     ("change", "number"),
@@ -143,48 +127,6 @@ def test_a_refused_start_creates_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_retention_keeps_what_was_learnt(local, tmp_path):
-    async def go():
-        app = local()
-        now = [0.0]
-        app.server.engine.clock = lambda: now[0]
-        diary = Diary(random.Random(1))
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-
-            async def ask():
-                event, items = diary.next()
-                reply = await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
-                return event, reply.json()["shown"][0]["id"]
-
-            async def tell(event, winner, expect=200):
-                reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": winner})
-                assert reply.status_code == expect, reply.text
-
-            late, lost = await ask(), await ask()
-            for _ in range(30):
-                await tell(*(await ask()))
-            now[0] = 100 * 86400.0
-            await tell(*late)
-            for _ in range(5):
-                await tell(*(await ask()))
-            state = app.server.engine.models["m"]
-            weights, position = state.learner.learner.model.weights(), state.position
-            loop = asyncio.get_running_loop()
-            gone = await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 10)
-            assert gone == 61
-            app.server.engine.models.clear()
-            info = (await client.get("/v1/models/m")).json()
-            assert info["position"] == position
-            assert np.array_equal(app.server.engine.models["m"].learner.learner.model.weights(), weights)
-            await tell(*lost, 409)
-            await tell(*(await ask()))
-            assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
-
-    run(go())
-    assert loaded(sqlite(tmp_path), "m").any()
-
-
 def test_erasing_after_pruning_leaves_no_name_and_unlearns_the_rest(local, tmp_path):
     """Rows past their retention cannot be unlearnt."""
 
@@ -217,9 +159,6 @@ def test_erasing_after_pruning_leaves_no_name_and_unlearns_the_rest(local, tmp_p
                 await tell(await ask("dan"), "dan")
             late = await ask("zoe-x")
             await tell(late, "dan")
-            taken_back = await ask("zoe-x")
-            await tell(taken_back, "zoe-x")
-            await client.post(f"/v1/models/m/events/{taken_back}/undo", json={"voter": "zoe-x"})
             now[0] = 100 * 86400.0
             await tell(late, "zoe-x")
             await prune()
@@ -305,16 +244,6 @@ def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
         assert snapshots.complete(connection, header.id)[0] == header.position
         state = load(connection, header, build)
         assert state.since_snapshot == 0
-
-
-def test_erasing_from_the_shell(start, tmp_path):
-    server = start()
-    httpx.post(f"{server.address}/v1/models", json=MADE)
-    asyncio.run(some_load(server.address, 20))
-    with pytest.raises(StoreError, match="being served"):
-        admin.erase("ann", store=sqlite(tmp_path))
-    server.stop()
-    assert admin.erase("ann", store=sqlite(tmp_path)) == {"m": Gone(0)}
 
 
 def test_serve_with_a_file_of_items(start, tmp_path):

@@ -4,6 +4,7 @@ import gc
 import sqlite3
 
 import numpy as np
+import pytest
 
 from conquer.service.engine.memory import LoadedModels
 from conquer.service.model.state import ModelState
@@ -43,22 +44,6 @@ def test_a_failing_snapshot_fails_no_reply(local, tmp_path) -> None:
     run(go())
 
 
-def test_upkeep_that_breaks_fails_no_reply(local, monkeypatch) -> None:
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-
-            def broken(self, *bounds):
-                raise ZeroDivisionError("upkeep")
-
-            monkeypatch.setattr(ModelState, "trim", broken)
-            await play(client, 3)
-            assert "upkeep" in dict(app.server.engine.alarms.standing())
-
-    run(go())
-
-
 def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) -> None:
     """More models than memory holds: each leaves a snapshot as it goes, and nothing keeps those that are gone."""
 
@@ -85,20 +70,23 @@ def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) 
         assert np.array_equal(loaded(sqlite(tmp_path), f"m{number}"), slow_fold(sqlite(tmp_path), f"m{number}"))
 
 
-def test_a_model_that_cannot_be_looked_after_is_served(local, monkeypatch) -> None:
-    """Also while it is being read into memory, where nobody waits for an answer that could carry the error."""
+@pytest.mark.parametrize(("owner", "name", "again"), [(ModelState, "trim", False), (LoadedModels, "_warn", True)])
+def test_upkeep_that_breaks_fails_no_reply(local, monkeypatch, owner, name, again) -> None:
+    """After a commit, and while a model is loaded, where no reply could carry the error."""
 
     async def go():
         app = local()
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
 
-            def broken(self, state):
-                raise IndexError("upkeep")
+            def broken(self, *_):
+                raise ZeroDivisionError("upkeep")
 
-            monkeypatch.setattr(LoadedModels, "_warn", broken)
-            app.server.engine.models.clear()
+            monkeypatch.setattr(owner, name, broken)
+            if again:
+                app.server.engine.models.clear()
             await play(client, 2)
+            assert "upkeep" in dict(app.server.engine.alarms.standing())
             assert app.server.engine.alarms.failures()["upkeep"] > 0
 
     run(go())

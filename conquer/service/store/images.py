@@ -10,27 +10,22 @@ KINDS = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp", "gif": "
 """What an image may be, by the end of its name; nothing that can hold a script."""
 
 
-def ending_of(data: bytes) -> str | None:
-    """The end of the name of an image that begins with these bytes; None for what is none of the four kinds.
+def name_of(data: bytes) -> str | None:
+    """The name under which an image is kept: a digest, and which of the four kinds it is; None for anything else.
 
-    >>> ending_of(b"GIF89a..."), ending_of(b"<svg")
-    ('gif', None)
+    >>> name_of(b"GIF89a"), name_of(b"<svg")
+    ('610f5ae4d76e332636a17bd357fd6ce9.gif', None)
     """
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "jpg"
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "webp"
-    return "gif" if data.startswith((b"GIF87a", b"GIF89a")) else None
-
-
-def name_of(data: bytes, ending: str) -> str:
-    """The name under which an image is kept.
-
-    >>> name_of(b"GIF89a", "gif")
-    '610f5ae4d76e332636a17bd357fd6ce9.gif'
-    """
+        ending = "png"
+    elif data.startswith(b"\xff\xd8\xff"):
+        ending = "jpg"
+    elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        ending = "webp"
+    elif data.startswith((b"GIF87a", b"GIF89a")):
+        ending = "gif"
+    else:
+        return None
     return f"{hashlib.sha256(data).hexdigest()[:32]}.{ending}"
 
 

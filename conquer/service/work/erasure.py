@@ -87,7 +87,6 @@ def _finish(turn: Turn, voter: str, rows: Sequence[_Row], emptied: int) -> Gone:
     # A correction is about an answer of the same voter, so it is among the rows.
     _empty(turn, rows)
     connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
-    snapshots.drop(connection, model, last=turn.base - 1)
     named = _unname(turn, voter)
     if rows or named:
         # A name in the base snapshot is in every later snapshot.

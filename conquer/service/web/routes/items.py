@@ -205,12 +205,11 @@ class UploadedImage(msgspec.Struct):
 async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedImage:
     """Add an image: PNG, JPEG, WebP or GIF."""
     data, file = body, query.file
-    ending = images.ending_of(data)
-    if ending is None:
+    name = images.name_of(data)
+    if name is None:
         raise invalid(f"an image must be PNG, JPEG, WebP or GIF, got {data[:12]!r}")
     if file is not None and not file.isprintable():
         raise invalid(f"file must be a name of printable characters, got {file[:80]!r}")
-    name = images.name_of(data, ending)
 
     def work(turn: Turn) -> None:
         connection, model = turn.connection, turn.state.id
@@ -223,7 +222,7 @@ async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedIm
         images.write(connection, model, name, file, data, turn.now)
 
     await call.on_model(work)
-    return UploadedImage(name, images.KINDS[ending], len(data), file)
+    return UploadedImage(name, images.KINDS[name.rpartition(".")[2]], len(data), file)
 
 
 @routes.add("GET", "/v1/models/{name}/images/{image}", "answer|read", kind="image/*")
