@@ -38,6 +38,15 @@ def nursery() -> Iterator[Nursery]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL database of the module's own."""
+    from .cluster import running
+
+    with running() as address:
+        yield address
+
+
 @pytest.fixture
 def start(tmp_path: Path, nursery: Nursery) -> Iterator[Callable[..., Process]]:
     """start(**serve's options) -> Process that answers `probe` ("" does not wait); all are stopped at the end."""

@@ -26,12 +26,6 @@ def learn(turn, event):
     decide(turn, [ChooseRequest(items=msgspec.Raw(ITEMS), event_id=event), BatchAnswer("a", event_id=event)])
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with cluster.running() as address:
-        yield address
-
-
 @contextlib.contextmanager
 def two_writers(address):
     with contextlib.ExitStack() as stack:

@@ -15,6 +15,7 @@ import pytest
 
 from .conftest import free_port
 from .folds import loaded, rows_of, slow_fold, sqlite
+from .test_connections import until
 
 WORKERS = 8
 
@@ -76,6 +77,7 @@ async def load(address: str, diary: Diary, kill, answers: int) -> None:
 
 def test_a_full_disk_refuses_and_recovers(start, tmp_path: Path) -> None:
     server = start()
+    until(lambda: httpx.get(f"{server.address}/readyz").json() == {"status": "ready", "alarms": [], "compiling": 0})
     body = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
     assert httpx.post(f"{server.address}/v1/models", json=body).status_code == 201
     diary = Diary(random.Random(1))
@@ -91,7 +93,10 @@ def test_a_full_disk_refuses_and_recovers(start, tmp_path: Path) -> None:
     refused = one(event, items)
     assert refused.status_code == 503, refused.text
     assert refused.json()["error"]["code"] == "storage"
+    until(lambda: httpx.get(f"{server.address}/readyz").status_code == 503)
+    assert httpx.get(f"{server.address}/healthz").status_code == 200
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    until(lambda: httpx.get(f"{server.address}/readyz").status_code == 200)
     assert one(event, items).status_code == 200
     assert one(*diary.next()).status_code == 200
     server.stop()
@@ -189,13 +194,6 @@ def _as_nobody(program: str, folder: Path) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(
         [sys.executable, "-c", become + program], cwd=folder, capture_output=True, text=True, check=False
     )
-
-
-def test_a_second_server_on_the_same_file_is_refused(start, tmp_path: Path) -> None:
-    first = start(probe="/healthz")
-    second = start(probe="")
-    assert second.wait() != 0
-    assert f"is being served by process {first.pid}" in second.errors.read_text()
 
 
 def test_sigterm_finishes_what_was_accepted(start, tmp_path: Path) -> None:

@@ -44,52 +44,34 @@ async def fed_again(app, client):
     assert same(*(app.server.engine.models[name].learner.learner.arrays() for name in "mn"))
 
 
-def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, may):
+@pytest.mark.parametrize("what", ["answers", "votes"])
+def test_what_is_sent_during_an_erasure_is_weighed_without_the_erased(local, may, what):
     async def go():
         app = local()
         async with app.running() as client:
             await answered(client, 100)
-            offers = [(await client.post("/v1/models/m/choose", json={"items": ITEMS})).json() for _ in range(2)]
-            ids = [offer["event_id"] for offer in offers]
+            if what == "answers":
+                offers = [(await client.post("/v1/models/m/choose", json={"items": ITEMS})).json() for _ in range(2)]
+                said = [{"winner": offer["left"], "voter": "ann"} for offer in offers]
+                batch = {"answers": [{"event_id": offers[1]["event_id"], **said[1]}]}
+                bodies = {f"events/{offers[0]['event_id']}/answer": {"json": said[0]}, "answers": {"json": batch}}
+            else:
+                lines = ["left,right,winner,voter"]
+                lines += [f"ash,{other},ash,ann\n{other},elm,elm,bob" for other in ("birch", "cedar", "fir")]
+                await client.post("/v1/models/m/items", json=ITEMS)
+                bodies = {"votes": {"content": "\n".join(lines).encode()}}
             may.clear()
             erasing = asyncio.ensure_future(client.post("/v1/models/m/erase", json={"voter": "lefty"}))
             await stale(app)
-            said = [{"winner": offer["left"], "voter": "ann"} for offer in offers]
-            one = asyncio.ensure_future(client.post(f"/v1/models/m/events/{ids[0]}/answer", json=said[0]))
-            batch = {"answers": [{"event_id": ids[1], **said[1]}]}
-            two = asyncio.ensure_future(client.post("/v1/models/m/answers", json=batch))
+            sent = [asyncio.ensure_future(client.post(f"/v1/models/m/{path}", **body)) for path, body in bodies.items()]
             # Choices go on meanwhile.
             chosen = await client.post("/v1/models/m/choose", json={"items": ITEMS})
-            await asyncio.wait({one, two}, timeout=0.3)
-            early = one.done(), two.done()
+            done, _ = await asyncio.wait(sent, timeout=0.3)
             may.set()
-            assert (chosen.status_code, early) == (200, (False, False))
+            assert (chosen.status_code, done) == (200, set())
             assert (await erasing).status_code == 200
-            assert (await one).json()["status"] == "learnt"
-            assert (await two).json()["results"][0]["status"] == "learnt"
-            await fed_again(app, client)
-
-    run(go())
-
-
-def test_votes_sent_during_an_erasure_are_weighed_without_the_erased(local, may):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await answered(client, 100)
-            lines = ["left,right,winner,voter"]
-            lines += [f"ash,{other},ash,ann\n{other},elm,elm,bob" for other in ("birch", "cedar", "fir")]
-            await client.post("/v1/models/m/items", json=ITEMS)
-            may.clear()
-            erasing = asyncio.ensure_future(client.post("/v1/models/m/erase", json={"voter": "lefty"}))
-            await stale(app)
-            sending = asyncio.ensure_future(client.post("/v1/models/m/votes", content="\n".join(lines).encode()))
-            await asyncio.wait({sending}, timeout=0.3)
-            early = sending.done()
-            may.set()
-            assert (await erasing).status_code == 200
-            sent = await sending
-            assert (early, sent.json().get("learnt")) == (False, 6), sent.text
+            for one in sent:
+                assert '"learnt"' in (await one).text
             await fed_again(app, client)
 
     run(go())

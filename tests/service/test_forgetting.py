@@ -41,10 +41,6 @@ async def some(client, count, prefix="e", voter=None):
         (await tell(client, offer["event_id"], offer["shown"][k % 2]["id"], voter)).raise_for_status()
 
 
-async def in_thread(work, *arguments):
-    return await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
-
-
 def copies(folder, text):
     return sum(path.read_bytes().count(text) for path in folder.iterdir() if path.name.startswith("store.db"))
 
@@ -190,7 +186,7 @@ def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
             (await tell(client, "kept", kept["shown"][0]["id"])).raise_for_status()
             await some(client, 2, "young")
             before = (await client.get("/v1/models/m/file")).content
-            assert await in_thread(prune_all, engine, 30.0, 3) == 25
+            assert await asyncio.to_thread(prune_all, engine, 30.0, 3) == 25
             for event in ("e0", "e11", made["event_id"]):
                 for reply in (
                     await ask(client, event),
@@ -209,7 +205,7 @@ def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
             assert len(marks) == 12
             assert all(len(mark) == 32 and int(mark, 16) >= 0 for mark in marks)
             await client.delete("/v1/models/m")
-            await in_thread(sweep_deleted, engine)
+            await asyncio.to_thread(sweep_deleted, engine)
             with app.server.database.reading() as connection:
                 assert connection.exec_driver_sql("SELECT COUNT(*) FROM retired").scalar() == 0
 
@@ -228,7 +224,7 @@ def test_pruning_that_broke_off_leaves_nothing_to_read_and_is_finished(local, tm
             await some(client, 2, "young")
             before = (await client.get("/v1/models/m/file")).content
             monkeypatch.setattr(retention, "_delete_up_to", lambda *_: 0)
-            assert await in_thread(prune_all, engine, 30.0, 3) == 0
+            assert await asyncio.to_thread(prune_all, engine, 30.0, 3) == 0
             assert (await tell(client, "e3", "i0")).json()["error"]["code"] == "pruned"
             assert (await ask(client, "e3")).status_code == 409
             monkeypatch.undo()
@@ -236,7 +232,7 @@ def test_pruning_that_broke_off_leaves_nothing_to_read_and_is_finished(local, tm
         async with (again := local()).running() as client:
             assert (await client.get("/v1/models/m/file")).content == before
             again.server.engine.clock = lambda: 40 * DAY
-            assert await in_thread(prune_all, again.server.engine, 30.0, 1000) == 24
+            assert await asyncio.to_thread(prune_all, again.server.engine, 30.0, 1000) == 24
             lines = (await client.get("/v1/models/m/log")).text.splitlines()
             assert [json.loads(line)["position"] for line in lines] == [25, 26, 27, 28]
 

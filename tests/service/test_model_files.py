@@ -29,7 +29,7 @@ TALLIES: dict[str, dict[str, Any]] = {
     "a bin below 0": {"rounds": 1, "curve": [[-1, 0, 0, 0.0]]},
     "a sum that overflows": {"seconds": 1.7e308},
     "a long name": {"ignored": {"x" * 5000: 1}},
-    "many voters": {"voters": {f"v{k}": 1 for k in range(300)}},
+    "many voters": {"people": {f"v{k}": {} for k in range(300)}},
     "a long history": {"history": [[1, 0.5, 1]] * 1000},
     "a large word": {"asked": {"s": [1 << 60]}},
 }  # fmt: skip

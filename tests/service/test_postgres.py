@@ -19,12 +19,6 @@ from .test_crashes import Diary
 pytestmark = pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with cluster.running() as address:
-        yield address
-
-
 @pytest.fixture
 def store(postgres):
     """The module's cluster with nothing in it."""

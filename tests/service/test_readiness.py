@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import resource
 import sqlite3
 import time
 
@@ -26,18 +25,6 @@ def write_lock(tmp_path):
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
-
-
-def test_not_ready_while_the_disk_is_full(start):
-    server = start()
-    until(lambda: httpx.get(f"{server.address}/readyz", timeout=60).json()["compiling"] == 0)
-    assert httpx.get(f"{server.address}/readyz").json() == {"status": "ready", "alarms": [], "compiling": 0}
-    _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (0, hard))
-    until(lambda: httpx.get(f"{server.address}/readyz", timeout=60).status_code == 503)
-    assert httpx.get(f"{server.address}/healthz", timeout=60).status_code == 200
-    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard, hard))
-    until(lambda: httpx.get(f"{server.address}/readyz", timeout=60).status_code == 200)
 
 
 def test_not_ready_while_somebody_else_holds_the_store(start, tmp_path):

@@ -26,12 +26,6 @@ MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
 ITEMS = [{"id": "a", "vector": [1, 0, 0, 0]}, {"id": "b", "vector": [0, 1, 0, 0]}]
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with cluster.running() as address:
-        yield address
-
-
 @pytest.fixture
 def empty(postgres):
     """A database without a single table."""

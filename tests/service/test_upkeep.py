@@ -151,9 +151,6 @@ def test_erasing_after_pruning_leaves_no_name_and_unlearns_the_rest(local, tmp_p
                 reply = await client.post(f"/v1/models/m/events/{event}/answer", json=body)
                 assert reply.json()["status"] == "learnt", reply.text
 
-            async def prune():
-                await asyncio.get_running_loop().run_in_executor(None, prune_all, app.server.engine, 30.0, 3)
-
             for k in range(15):
                 await tell(await ask("zoe"), ("zoe-x", "dan")[k % 2])
                 await tell(await ask("dan"), "dan")
@@ -161,7 +158,7 @@ def test_erasing_after_pruning_leaves_no_name_and_unlearns_the_rest(local, tmp_p
             await tell(late, "dan")
             now[0] = 100 * 86400.0
             await tell(late, "zoe-x")
-            await prune()
+            await asyncio.to_thread(prune_all, app.server.engine, 30.0, 3)
             kept = []
             for k in range(8):
                 voter = ("dan", "zoe-x")[k % 2]
@@ -194,6 +191,19 @@ def test_erasing_after_pruning_leaves_no_name_and_unlearns_the_rest(local, tmp_p
     assert b"zoe" not in (tmp_path / "store.db").read_bytes()
 
 
+async def six_old_rounds(app, client):
+    """A model with six answers, of ann and bob in turn, which are past their retention now."""
+    app.server.engine.clock = lambda: 0.0
+    diary = Diary(random.Random(4))
+    await client.post("/v1/models", json=MADE)
+    for k in range(6):
+        event, items = diary.next()
+        body = {"items": items, "event_id": event, "voter": ("ann", "bob")[k % 2]}
+        offer = (await client.post("/v1/models/m/choose", json=body)).json()
+        await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
+    app.server.engine.clock = lambda: 100 * 86400.0
+
+
 def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
     """An erasure between the folding beside the writer and the swap must not come back with the snapshot."""
     from conquer.service.jobs import retention
@@ -201,17 +211,8 @@ def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
 
     async def go():
         app = local()
-        now = [0.0]
-        app.server.engine.clock = lambda: now[0]
-        diary = Diary(random.Random(4))
         async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            for k in range(6):
-                event, items = diary.next()
-                body = {"items": items, "event_id": event, "voter": ("ann", "bob")[k % 2]}
-                offer = (await client.post("/v1/models/m/choose", json=body)).json()
-                await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
-            now[0] = 100 * 86400.0
+            await six_old_rounds(app, client)
             folding = retention.load
 
             def slowly(*arguments):
@@ -220,10 +221,9 @@ def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
                 return state
 
             monkeypatch.setattr(retention, "load", slowly)
-            loop = asyncio.get_running_loop()
-            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) == 0
+            assert await asyncio.to_thread(prune_all, app.server.engine, 30.0, 3) == 0
             monkeypatch.undo()
-            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) > 0
+            assert await asyncio.to_thread(prune_all, app.server.engine, 30.0, 3) > 0
             app.server.engine.models.clear()
             assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["learnt"] == 3
 
@@ -259,23 +259,14 @@ def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
 
     async def go():
         app = local()
-        now = [0.0]
-        app.server.engine.clock = lambda: now[0]
-        diary = Diary(random.Random(4))
         async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            for _ in range(6):
-                event, items = diary.next()
-                offer = (await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})).json()
-                await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
+            await six_old_rounds(app, client)
             state = app.server.engine.models["m"]
             (piece,), place = snapshots.pieces(state.dumps()), {"model": state.id, "position": 4, "generation": 0}
             late = partial(_write_piece, **place, part=0, count=1, piece=piece, summary="")
-            now[0] = 100 * 86400.0
-            loop = asyncio.get_running_loop()
-            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) > 0
+            assert await asyncio.to_thread(prune_all, app.server.engine, 30.0, 3) > 0
             assert app.server.engine.models["m"] is state
-            assert not await loop.run_in_executor(None, app.server.engine.call_now, "m", late)
+            assert not await asyncio.to_thread(app.server.engine.call_now, "m", late)
             with app.server.database.reading() as connection:
                 assert 4 not in snapshots.complete(connection, state.id)
 

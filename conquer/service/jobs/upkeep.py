@@ -60,21 +60,19 @@ def each_model(engine: Engine, job: str, work: Callable[[log.Header], int]) -> i
     with engine.database.reading() as connection:
         headers = log.all_headers(connection)
     alarms, total = engine.alarms, 0
-    names = {header.name for header in headers}
+    kinds = {f"{job}:{header.name}" for header in headers}
     for kind, _ in alarms.standing():
-        word, _, name = kind.partition(":")
-        if word == job and name not in names:
+        if kind.startswith(f"{job}:") and kind not in kinds:
             alarms.clear(kind)
     for header in headers:
         kind = f"{job}:{header.name}"
         try:
             total += work(header)
         except Exception as error:
-            refusal = error if isinstance(error, RefusalError) else None
-            if refusal is not None and refusal.code == "stopping":
+            if isinstance(error, RefusalError) and error.code == "stopping":
                 raise
             # Deleted since they were listed.
-            if refusal is None or refusal.kind is not Kind.UNKNOWN:
+            if not (isinstance(error, RefusalError) and error.kind is Kind.UNKNOWN):
                 alarms.count(job)
                 alarms.raise_(kind, f"{job} failed for model {header.name!r}: {type(error).__name__}: {error}")
         else:

@@ -178,18 +178,10 @@ class _ElementsLeft(threading.local):
 
 
 _left = _ElementsLeft()
-_EXAMPLES = [
-    [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
-    [
-        {"id": "p1", "vector": [0.9, 0.1], "features": {"price": 0.3, "brand": "x"}, "meta": {"maker": "Ann"}},
-        {"id": "p2", "vector": [0.2, 0.8], "text": "A *glass* pot.", "label": "Pot 2", "format": "markdown"},
-    ],
-]
 _ROUND = {"type": "array", "items": {"$ref": "#/components/schemas/Item"}, "minItems": 1, "maxItems": 1000}
-_CONTEXTS = ["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}]
 # Parts of a request that stay as the bytes that came: they are stored so, and decoded by the learner.
-RawItems = Annotated[Raw, Meta(extra_json_schema=_ROUND | {"examples": _EXAMPLES})]
-RawContext = Annotated[Raw, Meta(extra_json_schema=msgspec.json.schema(Context) | {"examples": _CONTEXTS})]
+RawItems = Annotated[Raw, Meta(extra_json_schema=_ROUND)]
+RawContext = Annotated[Raw, Meta(extra_json_schema=msgspec.json.schema(Context))]
 NO_CONTEXT: Any = msgspec.field(default_factory=lambda: Raw(b"null"))
 
 

@@ -24,8 +24,9 @@ class Bin(msgspec.Struct, array_like=True, gc=False):
 
 
 class Person(msgspec.Struct):
-    """One voter's time, and how often a question asked again got the same answer: their own, or another's."""
+    """One voter's answers, time, and how often a question asked again got the same answer: theirs, or another's."""
 
+    answers: Count = 0
     seconds: Sum = 0.0
     timed: Count = 0
     again: Count = 0
@@ -53,7 +54,6 @@ class Tally(msgspec.Struct):
     planted_agreed: Count = 0
     between: Count = 0
     between_agreed: Count = 0
-    voters: Annotated[dict[_Name, Count], Meta(max_length=RATERS)] = {}
     people: Annotated[dict[_Name, Person], Meta(max_length=RATERS)] = {}
     asked: dict[_Name, list[Count]] = {}
     """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
@@ -97,40 +97,40 @@ class Tally(msgspec.Struct):
 
     def answer(self, shown: int, value: float | None, reason: str | None, voter: str | None) -> None:
         """Count an answer to a question with this number of shown items."""
-        self._name(voter)
+        self._person(voter).answers += 1
         if value is None:
             self.ignored[str(reason)] = self.ignored.get(str(reason), 0) + 1
             return
-        here = self._bin()
-        self.learnt += 1
-        here.learnt += 1
         won = (value + 1) / 2 if shown <= 2 else float(value == 0)
-        self.first += won
-        here.first += won
+        for one in (self, self._bin()):
+            one.learnt += 1
+            one.first += won
 
     def vote(self, voter: str | None) -> None:
         """Count a vote from elsewhere, which is no answer to this learner's questions."""
         self.votes += 1
-        self._name(voter)
+        self._person(voter).answers += 1
 
-    def _name(self, voter: str | None) -> None:
-        """Count an answer or a vote of one of the first voters."""
-        if voter and (voter in self.voters or len(self.voters) < RATERS):
-            self.voters[voter] = self.voters.get(voter, 0) + 1
+    def _person(self, voter: str | None) -> Person:
+        """The counts of one of the first voters; for others, counts that are not kept."""
+        if voter and voter not in self.people and len(self.people) < RATERS:
+            self.people[voter] = Person()
+        return self.people.get(voter or "", Person())
+
+    def answers_of(self, voter: str) -> int:
+        """How many answers and votes a voter has given, if among the first."""
+        return self.people.get(voter, Person()).answers
 
     def timing(self, seconds: float | None, voter: str | None) -> None:
         if seconds is None:
             return
-        self.seconds += seconds
-        self.timed += 1
-        if voter in self.voters:
-            person = self.people.setdefault(voter, Person())
-            person.seconds += seconds
-            person.timed += 1
+        for one in (self, self._person(voter)):
+            one.seconds += seconds
+            one.timed += 1
 
     def repeat(self, agreed: bool, between: bool, voter: str | None) -> None:
         """Count a question asked again: whether the answer was the same, and whether another person gave the first."""
-        person = self.people.setdefault(voter, Person()) if voter in self.voters else Person()
+        person = self._person(voter)
         if between:
             self.between += 1
             self.between_agreed += agreed
@@ -150,10 +150,7 @@ class Tally(msgspec.Struct):
 
     def forget(self, voter: str) -> bool:
         """Remove this voter's name; what they taught stays counted. Returns whether the name was there."""
-        named = voter in self.voters or voter in self.people
-        self.voters.pop(voter, None)
-        self.people.pop(voter, None)
-        return named
+        return self.people.pop(voter, None) is not None
 
     def summary(self) -> dict[str, Any]:
         """What `inspect` shows, JSON-able."""
@@ -170,8 +167,8 @@ class Tally(msgspec.Struct):
             **({"settled": self.settled} if self.settled else {}),
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
-            "voters": self.voters,
-            "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},
+            "voters": {name: person.answers for name, person in self.people.items()},
+            "people": {name: _person(person) for name, person in self.people.items()},
             "measured": [{"answers": row[0], "uas": row[1], "sentences": row[2]} for row in self.history],
             "curve": {"width": self.width, "bins": self.curve},
         }
@@ -181,10 +178,9 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _person(answers: int, known: Person | None) -> dict[str, Any]:
-    person = known or Person()
+def _person(person: Person) -> dict[str, Any]:
     return {
-        "answers": answers,
+        "answers": person.answers,
         "seconds_per_answer": _share(person.seconds, person.timed),
         "agreement": _share(person.same, person.again),
         "agreement_with_others": _share(person.shared, person.between),

@@ -98,7 +98,6 @@ class Database:
         self.unclean = not self.shared
         """Old versions of changed rows may be on the disk, from a deletion, or since another process was killed."""
         self._cleaning = threading.Lock()
-        self._claimed = False
         self._lock: int | None = None
         self.engine = create_engine(
             url,
@@ -169,19 +168,17 @@ class Database:
 
         An upgrade of an older format would run here, once no server of another version is alive.
         """
-        if self._claimed:
-            return
         if self.path is not None:
-            self._lock = self._locked(Path(f"{self.path}.lock"))
-        else:
-            with self.writing() as connection:
-                others = enter(connection, self.identity)
-            if others:
-                raise StoreError(
-                    f"the store is served by a version with other replay rules: {'; '.join(others)}."
-                    " Stop those servers first; a killed one counts as alive for ten seconds"
-                )
-        self._claimed = True
+            if self._lock is None:
+                self._lock = self._locked(Path(f"{self.path}.lock"))
+            return
+        with self.writing() as connection:
+            others = enter(connection, self.identity)
+        if others:
+            raise StoreError(
+                f"the store is served by a version with other replay rules: {'; '.join(others)}."
+                " Stop those servers first; a killed one counts as alive for ten seconds"
+            )
 
     def _locked(self, path: Path) -> int:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER)
@@ -256,11 +253,10 @@ class Database:
 
     def close(self) -> None:
         """Close all connections, and release the store for other servers."""
-        if self._claimed and self.shared:
+        if self.shared:
             # If the store is away, the sign of life expires by itself.
             with contextlib.suppress(DBAPIError), self.writing() as connection:
                 leave(connection, self.identity)
-        self._claimed = False
         self.engine.dispose()
         if self._lock is not None:
             os.close(self._lock)

@@ -94,7 +94,7 @@ def _question(turn: Turn, event: Event, voter: str) -> Question:
 
 
 def _answered(turn: Turn, voter: str) -> int:
-    return turn.state.tally.voters.get(voter, 0)
+    return turn.state.tally.answers_of(voter)
 
 
 # New questions.

@@ -142,7 +142,7 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
             raise ValueError(f"the learner has {learner.dim} features, its settings have {settings.features.dim}")
         pick_settings.check_settings(settings)
-        tally.voters, tally.people = {}, {}
+        tally.people = {}
         # Rows that could not be read are another log's.
         tally.quarantined, tally.reasons = 0, []
         _unname(learner)

@@ -124,7 +124,7 @@ async def _enough(call: Call, voter: str) -> Question | None:
 
     def state(turn: Turn) -> tuple[bool, int]:
         stops = turn.state.settings.stop is not None and len(groups_of(turn)) == 1
-        return stops, turn.state.tally.voters.get(voter, 0)
+        return stops, turn.state.tally.answers_of(voter)
 
     stops, answered = await call.on_model(state)
     board = await _board(call) if stops else None
