@@ -56,8 +56,8 @@ def test_an_alarm_names_both_servers_whose_weights_differ(postgres, poked):
         for engine in writers:
             digest = engine.call_now(name, lambda turn: hashlib.sha256(turn.state.dumps()).hexdigest())
             found.append(deque([(model, 12, 0, digest)]))
-        counts = [look_around(w.database, alarms, one) for w, one in zip(writers, found, strict=True)]
-        assert counts == [0, 1]
+        for engine, one in zip(writers, found, strict=True):
+            look_around(engine.database, alarms, one)
         assert found == [deque(), deque()]
     if poked:
         ((kind, message),) = alarms.standing()

@@ -136,15 +136,15 @@ def delete_slice(connection: Connection, table: Table, model: int) -> bool:
     return gone.rowcount == most
 
 
-def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, int, int, str]]) -> int:
+def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, int, int, str]]) -> None:
     """On a shared store: announce this server, and compare its (model, position, generation, digest).
 
-    Returns the number that another server has too. Alarms: `mixed` for servers with other replay rules, as
-    after an absence of more than ten seconds, and `diverged` for other weights from the same rows.
+    Alarms: `mixed` for servers with other replay rules, as after an absence of more than ten seconds, and `diverged`
+    for other weights from the same rows.
     """
     if not database.shared:
-        return 0
-    me, compared = database.identity, 0
+        return
+    me = database.identity
     with database.writing() as connection:
         others = enter(connection, me)
     if others:
@@ -157,11 +157,9 @@ def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, in
             first = first_digest(connection, me, model, position, generation, digest)
         # Only now: a failing store leaves it to the next time.
         digests.popleft()
-        compared += first is not None
         if first is not None and first[1] != digest:
             alarms.raise_(
                 f"diverged:{first[0]}",
                 f"model {first[0]!r} at position {position} is {digest} on {me} but {first[1]} on {first[2]}: the"
                 " same rows gave different weights. Restart both, and see which agrees with a third",
             )
-    return compared
