@@ -48,7 +48,6 @@ def owned(array: NDArray[Any], given: Any) -> NDArray[Any]:
     return array.copy() if shared else array
 
 
-
 class SparseRows:
     """K sparse rows of dimension D: what learners and models take, immutable and checked once.
 

@@ -56,6 +56,7 @@ for command in (
     service.backup,
     service.restore,
     service.erase,
+    service.replay,
     votes.fit,
     study.study,
     study.arena,

@@ -1,4 +1,4 @@
-"""The service's commands: serve, keys, backup, restore, erase."""
+"""The service's commands: serve, keys, backup, restore, erase, replay."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,3 +101,26 @@ def erase(
         typer.echo("the store has no models")
     for name, gone in erased.items():
         typer.echo(f"{name:24} {gone.rows} rows")
+
+
+def replay(
+    ledger: Annotated[Path, typer.Argument(help="JSON lines, as the service's ledger route writes them.")],
+    name: Annotated[str, typer.Option(help="The new model's name in the store.")],
+    algorithm: Annotated[str | None, typer.Option(help="Another algorithm than the ledger's.")] = None,
+    parameters: Annotated[str | None, typer.Option(help="Its parameters as JSON.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Write the trained model to this file as well.")] = None,
+    store: Store = None,
+) -> None:
+    """Train a fresh model on the answers of a ledger."""
+    need("serve")
+    import json
+
+    from conquer.service.admin import replay as run
+
+    try:
+        given = None if parameters is None else json.loads(parameters)
+    except ValueError as error:
+        raise ValueError(
+            f"--parameters must be JSON such as '{{\"lam\": 0.3}}', got {parameters!r} ({error})"
+        ) from None
+    typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))

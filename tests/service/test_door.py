@@ -52,7 +52,6 @@ MODELS = {
     "a list": b'{"name":"x","parameters":{"lam":[1]}}',
     "a long word": b'{"name":"x","parameters":{"update":"%s"}}' % (b"x" * 1000),
     "a newline": b'{"name":"x\\n"}',
-    **{one: b'{"name":"x","parameters":{"%s":4}}' % one.encode() for one in ("dim", "model", "believe")},
     "pace": b'{"name":"x","algorithm":"epoch-greedy","parameters":{"pace":1e300}}',
 }
 UPLOADS = {

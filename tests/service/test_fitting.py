@@ -9,6 +9,7 @@ import conquer
 from conquer.data.votes import read_votes
 from conquer.features.featurizer import Featurizer
 from conquer.files import pack, unpack
+from conquer.service import admin
 
 from .conftest import run
 from .folds import rows_of, sqlite
@@ -66,7 +67,7 @@ def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path,
 
 
 @pytest.mark.parametrize("kind", ["tfidf", "idf"])
-def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, kind):
+def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path, kind):
     features = {"dim": 256, "kind": kind}
 
     async def go():
@@ -78,6 +79,7 @@ def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, kind):
                 await client.post(f"/v1/models/{name}/items", content=LINES)
             await some_answers(client, 6)
             ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+            (tmp_path / "ledger").write_bytes(ledger)
             assert (await client.post("/v1/models/n/log", content=ledger)).json()["learnt"] == 6
             assert (await client.post("/v1/models/n/log", content=ledger)).json()["error"]["code"] == "not_fresh"
             assert (await client.post("/v1/models/o/log", content=ledger)).json()["error"]["code"] == "unfitted"
@@ -85,6 +87,9 @@ def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, kind):
             assert np.array_equal(one, two)
 
     run(go())
+    fresh = f"sqlite:///{tmp_path}/fresh.db"
+    with pytest.raises(ValueError, match="upload the same items"):
+        admin.replay(tmp_path / "ledger", name="again", store=fresh)
 
 
 def test_a_saved_session_brings_its_featurizer(local, tmp_path):

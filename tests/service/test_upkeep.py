@@ -19,6 +19,7 @@ from conquer.service.settings import Settings
 from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database, StoreError
 from conquer.service.web.server import Server
+from conquer.service.work.erasure import Gone
 from conquer.service.work.tasks import build
 
 from . import cluster
@@ -244,6 +245,25 @@ def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
         assert snapshots.complete(connection, header.id)[0] == header.position
         state = load(connection, header, build)
         assert state.since_snapshot == 0
+
+
+def test_commands_erase_and_replay(start, tmp_path):
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    asyncio.run(some_load(server.address, 20))
+    with pytest.raises(StoreError, match="being served"):
+        admin.erase("ann", store=sqlite(tmp_path))
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_bytes(httpx.get(f"{server.address}/v1/models/m/log?format=ledger").content)
+    server.stop()
+    assert admin.erase("ann", store=sqlite(tmp_path)) == {"m": Gone(0)}
+    fresh = f"sqlite:///{tmp_path}/fresh.db"
+    done = admin.replay(ledger, name="again", store=fresh, model=tmp_path / "again.safetensors")
+    assert done["learnt"] >= 20
+    answered = {row["event_id"] for row in map(json.loads, ledger.read_text().splitlines()) if row["kind"] == "answer"}
+    assert done["learnt"] == len(answered)
+    admin.replay(ledger, name="other", algorithm="ttg", parameters={"lam": 3.0}, store=fresh)
+    assert not np.array_equal(loaded(fresh, "again"), loaded(fresh, "other"))
 
 
 def test_serve_with_a_file_of_items(start, tmp_path):

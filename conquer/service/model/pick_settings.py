@@ -22,8 +22,6 @@ _BUDGET = 1000
 
 def check_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
-    if settings.parameters.keys() & {"dim", "model", "believe"}:
-        raise invalid("features.dim, model and believe are settings of their own, not parameters")
     dim, stops = settings.features.dim, settings.stop is not None
     if _kind(settings) == "full":
         if dim > _LARGEST_SQUARE:

@@ -113,9 +113,14 @@ class NewModel(ModelSettings, kw_only=True):
     believe: Literal["auto", "voters", "people"] | None = "auto"  # type: ignore[assignment]
 
     def settings(self) -> ModelSettings:
-        """The settings, as far as the request names them."""
-        values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
-        return ModelSettings(**{**values, "believe": None if self.believe == "auto" else self.believe})
+        """Without the name. `model`, `dim` and `believe` may be among the parameters, as in `conquer.make`."""
+        given = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
+        parameters = dict(self.parameters)
+        given |= {name: parameters.pop(name) for name in ("model", "believe") if name in parameters}
+        if "dim" in parameters:
+            given["features"] = msgspec.structs.replace(self.features, dim=parameters.pop("dim"))
+        given |= {"parameters": parameters, "believe": None if given["believe"] == "auto" else given["believe"]}
+        return msgspec.convert(msgspec.to_builtins(ModelSettings(**given)), ModelSettings)
 
 
 class Item(Strict):

@@ -11,7 +11,7 @@ from msgspec import Meta
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.records import NAMES, Answered, Corrected, Decision, Event, Voted
-from conquer.service.model.schemas import AnswerRequest, EventId, decoded
+from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings, decoded
 from conquer.service.model.state import ModelState
 from conquer.service.model.tally import Tally, read_tally
 from conquer.service.work.decisions import weigh
@@ -60,6 +60,18 @@ def read_ledger(lines: Iterable[bytes]) -> Iterator[Line]:
     for number, text in enumerate(lines, 1):
         if text.strip():
             yield decoded(_line, text, f"line {number}")
+
+
+def opening_settings(lines: list[Line]) -> ModelSettings:
+    """The settings in a ledger's first line."""
+
+    class Opening(msgspec.Struct):
+        settings: ModelSettings
+
+    if not lines or lines[0].kind != "open":
+        raise invalid("a ledger begins with its 'open' line, got " + (repr(lines[0].kind) if lines else "nothing"))
+    found: ModelSettings = _body(lines[0], Opening).settings
+    return found
 
 
 def feed(lines: Iterable[Line], run: Run) -> Generator[None, None, Replayed]:

@@ -55,9 +55,13 @@ class FeaturesQuery(Strict):
 )  # fmt: skip
 async def create_model(call: Call, body: NewModel) -> ModelInfo:
     """Create a model."""
-    settings = body.settings()
+    try:
+        settings = body.settings()
+    except msgspec.ValidationError as error:
+        raise invalid(str(error)) from None
     if not may(call.key, "admin", body.name):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {body.name!r}")
+    opened = body.believe == "auto" and "believe" not in body.parameters
 
     def check() -> tuple[tasks.Task, ModelSettings]:
         task = tasks.find(settings.task)
@@ -65,7 +69,7 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
         size, most = task.build(settings, None)[0].size, max(_SMALL, call.server.settings.cache_bytes)
         if size > most:
             raise invalid(f"the model takes {size:,} bytes, the server has {most:,} for models: set features.dim")
-        return task, completed(settings, body.believe == "auto") if settings.task == "pick" else settings
+        return task, completed(settings, opened) if settings.task == "pick" else settings
 
     task, settings = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
