@@ -3,14 +3,14 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 from sqlalchemy import Connection
 
+from conquer.boards import Interval
 from conquer.learners.believer import believer
 from conquer.models.full import Full
 from conquer.rows import SparseRows, stack
@@ -39,7 +39,6 @@ _ROUNDS, _VOTES = 50, 1000
 """Rounds and votes whose items are on the board of a model without a pool."""
 _KEPT = 64
 _json = msgspec.json.Encoder().encode
-Interval = Literal["anytime", "proved", "fixed"]
 Bound = float | None
 """A number, or null where it is infinite, which JSON cannot express."""
 Version = tuple[int, int]
@@ -104,8 +103,7 @@ class RankingReply(msgspec.Struct):
     items: Annotated[list[RankedItem], Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """Parameters of a board. `group`: one group of the pool; `groups`: a feature, means by its value are ranked."""
 
     delta: float
@@ -148,8 +146,8 @@ class Boards:
 
         Raises RefusalError if the model has no board, or too many boards wait.
         """
-        version = await self._engine.call(name, _version, owner=key, reads=True, after=NOW)
-        order = self._orders.get((version, look)) or self._order(version, look, name, key)
+        place = await self._engine.call(name, _version, owner=key, reads=True, after=NOW), look
+        order = self._orders.get(place) or self._order(place, name, key)
         try:
             return await asyncio.shield(order.board)
         except asyncio.CancelledError:
@@ -157,7 +155,7 @@ class Boards:
                 raise stopping() from None
             raise
 
-    def _order(self, version: Version, look: Look, name: str, key: str) -> _Order:
+    def _order(self, place: tuple[Version, Look], name: str, key: str) -> _Order:
         if self._closed:
             raise stopping()
         waiting = [one for one in self._orders.values() if not one.board.done()]
@@ -168,23 +166,23 @@ class Boards:
             count = SHARE if of_model or of_key else len(waiting)
             raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
         # One lane for all boards: one copy of a model is in memory at a time.
-        made = self._engine.long.run("boards", self._make(name, look))
-        place, order = (version, look), _Order(name, key, made)
-        self._orders[place] = order
-        order.board.add_done_callback(lambda board: self._settle(place, board))
-        while len(self._orders) > _KEPT:
+        made = self._engine.long.run("boards", self._make(name, place[1]))
+
+        def settle(board: "asyncio.Future[BoardReply]") -> None:
+            # A failure is not kept; its exception counts as seen when every caller has gone.
+            if board.cancelled() or board.exception() is not None:
+                self._orders.pop(place, None)
+
+        made.add_done_callback(settle)
+        order = self._orders[place] = _Order(name, key, made)
+        if len(self._orders) > _KEPT:
             self._orders.popitem(last=False)
         return order
 
-    def _settle(self, place: tuple[Version, Look], board: "asyncio.Future[BoardReply]") -> None:
-        """Keep a board, not a failure. Its exception counts as seen when every caller has gone."""
-        if board.cancelled() or board.exception() is not None:
-            self._orders.pop(place, None)
-
     def _make(self, name: str, look: Look) -> Generator[None, None, BoardReply]:
         copy: BoardCopy = self._engine.call_now(name, partial(_copied, look=look), reads=True)
+        yield
         if not copy.groups:
-            yield
             with self._engine.database.reading() as connection:
                 copy = copy._replace(groups=_latest_groups(connection, copy.version[0], copy.most))
         return (yield from compute(copy, look))

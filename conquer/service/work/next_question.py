@@ -71,7 +71,7 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
         coverage = coverage_of(turn)
         if coverage is None:
             return None
-        may = _pairs_for(coverage, voter, Counter(frozenset(items) for items in others))
+        may = coverage.may_ask(voter, Counter(map(frozenset, others)))
     busy = set() if shared else {item for items in others for item in items}
     event = _repeat(turn, voter, busy)
     if event is None and not (coverage is not None and coverage.over & {voter, None}):
@@ -98,23 +98,6 @@ def _answered(turn: Turn, voter: str) -> int:
 
 
 # New questions.
-
-
-def _pairs_for(coverage: PairCoverage, voter: str | None, held: Counter[frozenset[str]] | None = None) -> May:
-    """The pairs that this person has not met and that still need answers; None: a person who has met none.
-
-    `held`: how many others are being asked about each pair; these count towards the quota.
-    """
-    quota = coverage.quota
-
-    def may(one: str, other: str) -> bool:
-        if quota is not None:
-            held_now = held[frozenset((one, other))] if held else 0
-            if coverage.votes_of(one, other) + held_now >= quota:
-                return False
-        return voter is None or not coverage.has_met(voter, one, other)
-
-    return may
 
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
@@ -169,8 +152,7 @@ def _ended(turn: Turn, pool: list[Group], waits: bool, coverage: PairCoverage | 
 def _over(turn: Turn, pool: list[Group], coverage: PairCoverage, voter: str | None) -> bool:
     """Whether no pair is left for this person, or (None) for anyone; looks through all pairs once."""
     if not coverage.over & {voter, None}:
-        may = _pairs_for(coverage, voter)
-        if turn.state.learner.draw(random.Random(0), pool, set(), {}, may) is not None:
+        if turn.state.learner.draw(random.Random(0), pool, set(), {}, coverage.may_ask(voter)) is not None:
             return False
         coverage.over.add(voter)
     return voter is not None or None in coverage.over
