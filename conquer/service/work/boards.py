@@ -41,8 +41,6 @@ _KEPT = 64
 _json = msgspec.json.Encoder().encode
 Bound = float | None
 """A number, or null where it is infinite, which JSON cannot express."""
-Version = tuple[int, int]
-"""A model's id and its position. Boards are asked of settled models: the same rows give the same board."""
 
 
 class BoardItem(msgspec.Struct):
@@ -124,8 +122,11 @@ def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
     return RankingReply([RankedItem(read.ids[k], scores[k]) for k in order])
 
 
+_Place = tuple[tuple[int, int], Look]
+"""A model's id, its position and what is asked of it. The model is settled: the same rows give the same board."""
+
+
 class _Order(NamedTuple):
-    name: str
     key: str
     board: "asyncio.Future[BoardReply]"
 
@@ -138,7 +139,7 @@ class Boards:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._orders: OrderedDict[tuple[Version, Look], _Order] = OrderedDict()
+        self._orders: OrderedDict[_Place, _Order] = OrderedDict()
         self._closed = False
 
     async def read(self, name: str, look: Look, key: str = "") -> BoardReply:
@@ -146,7 +147,8 @@ class Boards:
 
         Raises RefusalError if the model has no board, or too many boards wait.
         """
-        place = await self._engine.call(name, _version, owner=key, reads=True, after=NOW), look
+        version = await self._engine.call(name, _version, owner=key, reads=True, after=NOW)
+        place = version, look
         order = self._orders.get(place) or self._order(place, name, key)
         try:
             return await asyncio.shield(order.board)
@@ -155,16 +157,17 @@ class Boards:
                 raise stopping() from None
             raise
 
-    def _order(self, place: tuple[Version, Look], name: str, key: str) -> _Order:
+    def _order(self, place: _Place, name: str, key: str) -> _Order:
         if self._closed:
             raise stopping()
-        waiting = [one for one in self._orders.values() if not one.board.done()]
-        of_model = sum(one.name == name for one in waiting) >= SHARE
-        of_key = bool(key) and sum(one.key == key for one in waiting) >= SHARE
-        if of_model or of_key or len(waiting) >= WAITING:
-            which = f"boards of model {name!r}" if of_model else "boards for this key" if of_key else "boards"
-            count = SHARE if of_model or of_key else len(waiting)
-            raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
+        waiting = [(model, one.key) for ((model, _), _), one in self._orders.items() if not one.board.done()]
+        for which, count, most in (
+            (f"boards of model {name!r}", sum(model == place[0][0] for model, _ in waiting), SHARE),
+            ("boards for this key", sum(bool(key) and one == key for _, one in waiting), SHARE),
+            ("boards", len(waiting), WAITING),
+        ):
+            if count >= most:
+                raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
         # One lane for all boards: one copy of a model is in memory at a time.
         made = self._engine.long.run("boards", self._make(name, place[1]))
 
@@ -174,7 +177,7 @@ class Boards:
                 self._orders.pop(place, None)
 
         made.add_done_callback(settle)
-        order = self._orders[place] = _Order(name, key, made)
+        order = self._orders[place] = _Order(key, made)
         if len(self._orders) > _KEPT:
             self._orders.popitem(last=False)
         return order
@@ -194,14 +197,14 @@ class Boards:
             order.board.cancel()
 
 
-def _version(turn: Turn) -> Version:
+def _version(turn: Turn) -> tuple[int, int]:
     return turn.state.id, turn.state.position
 
 
 class BoardCopy(NamedTuple):
     """What a board is made of: the model at a version, copied, and the items, at most `most`."""
 
-    version: Version
+    version: tuple[int, int]
     learner: Callable[[], PickLearner]
     groups: Sequence[Group]
     most: int

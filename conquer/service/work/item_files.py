@@ -62,9 +62,11 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
         return "; ".join([*said, *([f"{self.empty} rows without a text left out"] if self.empty else [])])
 
 
-def read_items(
-    data: bytes, text: str | None = None, images: Mapping[str, str] = MappingProxyType({})
-) -> Generator[None, None, tuple[list[Group], Uploaded]]:
+FileReading = Generator[None, None, tuple[list[Group], Uploaded]]
+"""The groups of a file and what it was read as, in slices."""
+
+
+def read_items(data: bytes, text: str | None = None, images: Mapping[str, str] = MappingProxyType({})) -> FileReading:
     """The groups of a file, in slices; items without a prompt are one group.
 
     A row is an item, `{"id", "text"}` with an optional `prompt`; a group, `{"prompt", "items": [...]}` or `{"prompt",

@@ -15,9 +15,11 @@ from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
 from conquer.service.model.records import Answered, Entry, Event, Measured
 from conquer.service.model.schemas import Group
+from conquer.service.store.items import read_into
+from conquer.service.store.log import Header
 from conquer.service.work.exports import Record
 from conquer.service.work.parse_learner import asked_about, held_out, parser_of, read_sentence, words
-from conquer.service.work.pool import groups_of, read_pool
+from conquer.service.work.pool import groups_of
 
 _ONE = threading.Lock()
 """One at a time: the next caller finds it done."""
@@ -86,12 +88,14 @@ def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
     return text_of(parser.parse(list(sentences(pool).values()))).encode()
 
 
-def answer_lines(connection: Connection, model: int) -> Record:
+def answer_lines(connection: Connection, header: Header) -> Record:
     """How answers are written for `conquer parse train --answers`, by the ids of the sentences in the exported trees.
 
     Repeats that only measure agreement and late answers are left out.
     """
-    names = {item: one.id for item, one in sentences(read_pool(connection, model)).items()}
+    pool: list[Group] = []
+    read_into(connection, header.id, pool, 0, header.pooled)
+    names = {item: one.id for item, one in sentences(pool).items()}
 
     def record(_: Entry, said: Answered, event: Event) -> bytes | None:
         memo = event.choice.memo
