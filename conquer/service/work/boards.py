@@ -122,8 +122,8 @@ def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
     return RankingReply([RankedItem(read.ids[k], scores[k]) for k in order])
 
 
-_Place = tuple[tuple[int, int], Look]
-"""A model's id, its position and what is asked of it. The model is settled: the same rows give the same board."""
+_Version = tuple[int, int, int]
+"""A model's id, its position and its rows of items. The model is settled: the same version gives the same board."""
 
 
 class _Order(NamedTuple):
@@ -139,7 +139,7 @@ class Boards:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._orders: OrderedDict[_Place, _Order] = OrderedDict()
+        self._orders: OrderedDict[tuple[_Version, Look], _Order] = OrderedDict()
         self._closed = False
 
     async def read(self, name: str, look: Look, key: str = "") -> BoardReply:
@@ -157,10 +157,10 @@ class Boards:
                 raise stopping() from None
             raise
 
-    def _order(self, place: _Place, name: str, key: str) -> _Order:
+    def _order(self, place: tuple[_Version, Look], name: str, key: str) -> _Order:
         if self._closed:
             raise stopping()
-        waiting = [(model, one.key) for ((model, _), _), one in self._orders.items() if not one.board.done()]
+        waiting = [(model, one.key) for ((model, *_), _), one in self._orders.items() if not one.board.done()]
         for which, count, most in (
             (f"boards of model {name!r}", sum(model == place[0][0] for model, _ in waiting), SHARE),
             ("boards for this key", sum(bool(key) and one == key for _, one in waiting), SHARE),
@@ -197,14 +197,14 @@ class Boards:
             order.board.cancel()
 
 
-def _version(turn: Turn) -> tuple[int, int]:
-    return turn.state.id, turn.state.position
+def _version(turn: Turn) -> _Version:
+    return turn.state.id, turn.state.position, turn.pooled
 
 
 class BoardCopy(NamedTuple):
     """What a board is made of: the model at a version, copied, and the items, at most `most`."""
 
-    version: tuple[int, int]
+    version: _Version
     learner: Callable[[], PickLearner]
     groups: Sequence[Group]
     most: int

@@ -71,6 +71,8 @@ class ParseLearner(ServedLearner):
     exhausted = "every word has been asked about"
 
     def __init__(self, settings: ModelSettings) -> None:
+        if settings.algorithm != "parser":
+            raise ValueError(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
         given = {**_DEFAULTS, **settings.parameters}
         if unknown := sorted(given.keys() - {*_RULE, *_DEFAULTS}):
             raise ValueError(f"a parser takes {', '.join((*_RULE, *_DEFAULTS))}; got {unknown}")
@@ -203,13 +205,6 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, st
     except (ValueError, TypeError) as error:
         raise invalid(str(error)) from None
     return learner, None if data is None else learner.restore(data)
-
-
-def check_settings(settings: ModelSettings) -> None:
-    """Refuse what could not be built, before anything is stored."""
-    if settings.algorithm != "parser":
-        raise invalid(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
-    build(settings, None)
 
 
 def parser_of(turn: Turn) -> Parser:

@@ -70,13 +70,16 @@ def find(name: str) -> Task:
         return Task(pick_learner.build, pick_settings.check_settings, pick_settings.warm, _read_items)
     from conquer.service.work import parse_learner, parse_results
 
+    def check(settings: ModelSettings) -> None:
+        parse_learner.build(settings, None)
+
     def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
         yield
         groups = parse_learner.read_treebank(file.data, file.held_out, file.first)
         return groups, Uploaded(len(groups), len(groups))
 
-    check, warm = parse_learner.check_settings, parse_learner.warm
-    return Task(parse_learner.build, check, warm, read_sentences, parse_results.measure, parse_results.answer_lines)
+    measure, answer_lines = parse_results.measure, parse_results.answer_lines
+    return Task(parse_learner.build, check, parse_learner.warm, read_sentences, measure, answer_lines)
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
@@ -109,8 +112,8 @@ def create(
         if owner and connection.execute(count.where(models.c.owner == owner)).scalar_one() >= most:
             raise RefusalError(Kind.INVALID, "too_many_models", f"this key may create at most {most} models")
     now = time.time()
-    start = {"base": 0, "pooled": 0, "title": "", "paused": 0}
-    values = {"name": name, "settings": _json(settings).decode(), "created": now, "owner": owner, **start}
+    values = {"name": name, "settings": _json(settings).decode(), "created": now, "owner": owner}
+    values |= {"base": 0, "pooled": 0, "title": "", "paused": 0}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
     snapshots.replace(connection, model_id, 0, pieces, now)
     return model_id
