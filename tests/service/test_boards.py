@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from conquer.learners.conquer import Conquer
-from conquer.registry import make
 from conquer.service.engine import engine as queue
 from conquer.service.errors import RefusalError
 from conquer.service.model import pick_learner
@@ -144,6 +143,13 @@ async def test_a_pool_that_has_enough_ends_with_its_board(local):
         assert 1 < number < 399
 
 
+async def test_a_board_after_an_upload_has_the_new_items(local):
+    async with serving(local) as (client, _server):
+        for count, items in ((2, ITEMS[:2]), (4, ITEMS[2:])):
+            await client.post("/v1/models/m/items", content=json.dumps(items).encode())
+            assert len((await client.get("/v1/models/m/board")).json()["items"]) == count
+
+
 async def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
     monkeypatch.setattr(boards, "WAITING", 0)
 
@@ -151,10 +157,6 @@ async def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
         await answers(client, 2)
         replies = await asyncio.gather(client.get("/v1/models/m/board"), client.get("/healthz"))
         assert [reply.status_code for reply in replies] == [429, 200]
-
-
-def test_an_unlearnt_learner_of_the_same_kind():
-    assert np.isinf(make("gnr", dim=4, model="full").board(np.eye(4)).high).all()
 
 
 async def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):

@@ -3,7 +3,6 @@
 import json
 import random
 
-import httpx
 import numpy as np
 import pytest
 
@@ -140,14 +139,9 @@ async def test_progress_without_a_quota_and_beyond_it(local, quota):
         told = (await client.get(f"{ROOT}/progress")).json()
         assert (told["answered"], told["wanted"]) == ((3, 3) if quota else (None, None))
         assert told["covered"] == 3
-
-
-def test_a_parser_has_no_pairs_to_count(start):
-    server = start()
-    with httpx.Client(base_url=server.address) as client:
         made = {"name": "news", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
-        assert client.post("/v1/models", json=made).status_code == 201
-        assert client.get("/v1/models/news/progress").json()["error"]["code"] == "no_pairs"
+        assert (await client.post("/v1/models", json=made)).status_code == 201
+        assert (await client.get("/v1/models/news/progress")).json()["error"]["code"] == "no_pairs"
 
 
 def test_the_spread_is_that_of_weights_learnt_from_coins():

@@ -219,13 +219,10 @@ def parser_of(turn: Turn) -> Parser:
 @functools.cache
 def warm() -> None:
     """Load or compile what parse questions call, before the first one comes."""
-    learner, _ = build(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4}), None)
-    rows = "".join(f"{k}\\tw\\t_\\tX\\t_\\t_\\t_\\t_\\t_\\t_\\n" for k in (1, 2, 3))
-    read = learner.read(f'[{{"id":"s","text":"{rows}"}}]'.encode(), b"null")
-    (chosen,) = learner.choose_many([read], [0])
-    if isinstance(chosen, RefusalError):
-        raise chosen
-    learner.learn_many([read], [chosen[0]], [1.0], [None])
+    learner = ParseLearner(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4})).learner
+    rows = "".join(f"{k}\tw\t_\tX\t_\t_\t_\t_\t_\t_\n" for k in (1, 2, 3))
+    sentence = read_sentence(rows, "s")
+    learner.learn(sentence, learner.choose(sentence, 0), 1.0)
 
 
 # Sentences as items.
