@@ -147,6 +147,30 @@ def test_held_rows_are_learnt_in_parts(tmp_path, monkeypatch):
         assert max(counts) < 25
 
 
+def test_an_answer_that_was_taken_back_is_given_again(tmp_path):
+    """Its rows are no longer held: they are read, and come to the same."""
+    found = []
+    for together in (True, False):
+        rng = random.Random(5)
+        with closing(World(tmp_path, MODELS["everyday"], together)) as world:
+            replies = world.choose(some_rounds(rng, 12))
+            world.answer([(reply.event_id, AnswerRequest(reply.shown[0].id)) for reply in replies])
+            again = replies[2:5]
+
+            def undone(turn: Any, again: Any = again) -> None:
+                for reply in again:
+                    decisions.undo(turn, reply.event_id, None)
+
+            world.server.engine.call_now("m", undone)
+            reopened(world)
+            more = world.choose(some_rounds(rng, 4))
+            assert len(held(world)) == 4
+            said = [(reply.event_id, AnswerRequest(reply.shown[1].id)) for reply in (*again, *more)]
+            assert {reply.status for reply in world.answer(said)} == {"learnt"}
+            found.append(outcome(world))
+    assert found[0] == found[1]
+
+
 def test_what_is_no_everyday_answer_is_heard_as_ever(tmp_path):
     """Held or not, the same is said of answers that are refused, repeated, late or somebody's."""
     found = []

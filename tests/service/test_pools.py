@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.work import pair_coverage
 
@@ -232,7 +233,7 @@ async def test_pairs_of_others_wait_and_the_pool_is_not_over(local):
 async def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(local, monkeypatch):
     monkeypatch.setattr(pair_coverage, "SLICE", 3)
     monkeypatch.setattr(pair_coverage, "ROUNDS", 2)
-    monkeypatch.setattr(pair_coverage, "SECONDS", -1.0)
+    monkeypatch.setattr(Turn, "is_over", True)
 
     async with small_pool(local) as (client, server):
         seen = set()
@@ -292,7 +293,7 @@ async def test_a_finished_pool_is_looked_through_once(local, monkeypatch):
 
 async def test_a_long_log_that_is_read_for_a_question_lets_others_through(local, monkeypatch):
     monkeypatch.setattr(pair_coverage, "ROUNDS", 1)
-    monkeypatch.setattr(pair_coverage, "SECONDS", -1.0)
+    monkeypatch.setattr(Turn, "is_over", True)
 
     async with small_pool(local) as (client, server):
         for _ in range(12):

@@ -11,6 +11,7 @@ import pytest
 from conquer import saving
 from conquer.learners.believer import believer
 from conquer.registry import make
+from conquer.service.engine.turn import Turn
 from conquer.service.work import votes
 from conquer.service.work.tasks import imported
 from conquer.types import Choice, Query, Source
@@ -158,27 +159,21 @@ async def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
         assert (await send(client, b"left,right,winner,count\na,b,left,2\n")).json()["learnt"] == 2
 
 
-@pytest.mark.parametrize(("tick", "turns"), [(0.0, 1), (0.008, 2), (1.0, 4)])
-async def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, tick, turns):
+@pytest.mark.parametrize(("over", "turns"), [([], 1), ([True] * 4, 4), ([False, True, False, True], 2)])
+async def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, over, turns):
     """However long a vote takes, every turn learns one at least, and all turns together learn the file."""
-    now, work_on, sizes = [0.0], votes._learn, []
+    ends, learn, sizes = iter(over), votes._learn, []
 
-    def clock():
-        now[0] += tick
-        return now[0]
-
-    def counted(*arguments, **named):
-        done = work_on(*arguments, **named)
+    def counted(turn, part):
+        done = learn(turn, part)
         sizes.append(done.total())
         return done
 
     async with serving(local) as (client, server):
         await send(client)
         whole = state(server)
-        await client.post(
-            "/v1/models", json={"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 32}}
-        )
-        monkeypatch.setattr(votes, "monotonic", clock)
+        await fresh(client)
+        monkeypatch.setattr(Turn, "is_over", property(lambda turn: next(ends, False)))
         monkeypatch.setattr(votes, "_learn", counted)
         assert (await send(client, name="n")).json()["learnt"] == 4
         assert same(whole, state(server, "n"))

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy import Connection
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
@@ -21,8 +20,6 @@ from conquer.service.work.pool import groups_of
 
 SLICE, ROUNDS = 250, 16
 """Answers, and of these the rounds, that are read at once."""
-SECONDS = 0.02
-"""A turn reads no further after this time."""
 _PATIENCE = 20.0
 """Seconds that one request may take to read the log; the next one continues where it ended."""
 _BYTES = 120
@@ -140,13 +137,13 @@ class PairCoverage:
         met = (VoterProgress(name, len(pairs)) for name, pairs in self._met.items() if pairs)
         return heapq.nlargest(_LISTED, met, key=lambda one: one.pairs)
 
-    def read_next(self, connection: Connection, model: int, head: int, until: float) -> None:
-        """Read the next answers, up to the row at `head` or until it is this late; their rounds may be large."""
-        rows = log_table.said(connection, model, self.position, head, SLICE)
+    def read_next(self, turn: Turn) -> None:
+        """Read the next answers until the turn is over; their rounds may be large."""
+        rows = log_table.said(turn.connection, turn.state.id, self.position, turn.state.position, SLICE)
         for start in range(0, len(rows), ROUNDS):
             part = rows[start : start + ROUNDS]
             asked = {row.event for row in part if isinstance(row.body, Answered)}
-            pairs = dict(log_table.begun(connection, model, asked))
+            pairs = dict(log_table.begun(turn.connection, turn.state.id, asked))
             for row in part:
                 event, voter = str(row.event), row.voter or ""
                 match row.body:
@@ -160,10 +157,10 @@ class PairCoverage:
                         # What was erased before the reading began has not been read.
                         self.void = True
             self.position = part[-1].position
-            if monotonic() > until:
+            if turn.is_over:
                 return
         if not rows:
-            self.position = head
+            self.position = turn.state.position
 
 
 def coverage_of(turn: Turn) -> PairCoverage | None:
@@ -173,10 +170,9 @@ def coverage_of(turn: Turn) -> PairCoverage | None:
     if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
         found = state.asked = PairCoverage(pool, state.settings.quota, state.position)
     turn.flush()
-    until = monotonic() + SECONDS
     while found.position < state.position and not found.void:
-        found.read_next(turn.connection, state.id, state.position, until)
-        if monotonic() > until:
+        found.read_next(turn)
+        if turn.is_over:
             break
     return None if found.void or found.position < state.position else found
 

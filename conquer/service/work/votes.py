@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,8 +30,6 @@ _READ = 200
 """Votes read in one slice of long work, and looked up in one turn."""
 _BYTES = 1 << 20
 """Bytes of votes looked up in one turn."""
-_SECONDS = 0.02
-"""A turn ends after this time. It learns at least one vote."""
 _REST = "each with its own copy of them; send the rest in another request"
 _json = msgspec.json.Encoder().encode
 Known = Mapping[str, tuple[Item, Group]]
@@ -158,8 +155,8 @@ def _item(thing: Any, content: str) -> Item:
 
 
 def _learn(turn: Turn, part: Sequence[tuple[str, ReadVote]]) -> Counter[str]:
-    """Append the votes that are not in the log yet until the time of the turn is up; counts what became of them."""
-    began, done = monotonic(), Counter[str]()
+    """Append votes that are not in the log yet until the turn is over, one at least; counts what became of them."""
+    done = Counter[str]()
     turn.look_up([event_id for event_id, _ in part])
     for event_id, one in part:
         event = turn.event(event_id)
@@ -169,7 +166,7 @@ def _learn(turn: Turn, part: Sequence[tuple[str, ReadVote]]) -> Counter[str]:
             done["learnt"] += 1
         else:
             done["repeated" if _is_learnt(event, one) else "undone"] += 1
-        if monotonic() - began >= _SECONDS:
+        if turn.is_over:
             break
     return done
 
