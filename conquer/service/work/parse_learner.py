@@ -177,15 +177,9 @@ class ParseLearner(ServedLearner):
         return len(asked.get(item.id, ())) < self._words[item.id]
 
     def view(self, read: ReadSentence, event: Event) -> TreeView:
-        sentence = read.sentence
-        return TreeView(
-            sentence.id,
-            list(sentence.forms),
-            list(sentence.upos),
-            [int(head) for head in self.learner.tree(sentence)],
-            int(event.choice.memo["word"]),
-            [int(name) for name in event.shown],
-        )
+        sentence, word = read.sentence, int(event.choice.memo["word"])
+        tree, heads = [int(head) for head in self.learner.tree(sentence)], [int(name) for name in event.shown]
+        return TreeView(sentence.id, list(sentence.forms), list(sentence.upos), tree, word, heads)
 
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
