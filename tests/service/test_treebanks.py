@@ -1,6 +1,7 @@
 """Parse questions: one sentence for one person at a time, the fold read back to the same bits, trees and parser out."""
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -38,6 +39,15 @@ GOLD = {one.forms: one.heads for one in parse(TREEBANK)}
 
 
 MADE = {"name": "p", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
+
+
+@contextlib.asynccontextmanager
+async def parser(local, bank=TREEBANK, **settings):
+    app = local()
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json={**MADE, **settings})).status_code == 201
+        assert (await client.post("/v1/models/p/items", content=bank.encode())).status_code == 200
+        yield client, app.server
 
 
 async def answer_all(client, voter: str, count: int) -> int:
@@ -82,8 +92,8 @@ async def test_questions_teach_a_parser(local):
         trees = parse((await client.get("/v1/models/p/trees")).text)
         assert [len(one) for one in trees] == [5, 6, 7, 3]
         assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), weights)
-        parser = loads((await client.get("/v1/models/p/parser/file")).content)
-        assert [one.heads for one in parser.parse(parse(TREEBANK))] == [one.heads for one in trees]
+        exported = loads((await client.get("/v1/models/p/parser/file")).content)
+        assert [one.heads for one in exported.parse(parse(TREEBANK))] == [one.heads for one in trees]
         info = (await client.get("/v1/models/p")).json()
         for task in app.server._tasks:
             task.cancel()  # by the clock a parser is measured, which loads it
@@ -111,24 +121,19 @@ async def test_new_models_start_from_rules_over_tags(local):
 
 
 async def test_undoing_gives_the_word_back(local):
-    app = local()
-    async with app.running() as client:
-        await client.post("/v1/models", json=MADE)
-        await client.post("/v1/models/p/items", content=TREEBANK.encode())
+    async with parser(local) as (client, server):
         question = (await client.post("/v1/models/p/next", json={"voter": "ann"})).json()
-        before = app.server.engine.models["p"].learner.learner.model.weights()
+        before = server.engine.models["p"].learner.learner.model.weights()
         event = f"/v1/models/p/events/{question['event']['event_id']}"
         await client.post(f"{event}/answer", json={"winner": question["event"]["left"], "voter": "ann"})
-        assert sum(map(len, app.server.engine.models["p"].tally.asked.values())) == 1
+        assert sum(map(len, server.engine.models["p"].tally.asked.values())) == 1
         await client.post(f"{event}/undo", json={"voter": "ann"})
-        assert app.server.engine.models["p"].tally.asked == {}
-        assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), before)
+        assert server.engine.models["p"].tally.asked == {}
+        assert np.array_equal(server.engine.models["p"].learner.learner.model.weights(), before)
 
 
 async def test_the_curve_survives_a_restart(local):
-    async with local().running() as client:
-        await client.post("/v1/models", json=MADE)
-        await client.post("/v1/models/p/items", content=TREEBANK.encode())
+    async with parser(local) as (client, _server):
         await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
         for _ in range(3):
             await answer_all(client, "ann", 3)
@@ -143,10 +148,7 @@ async def test_the_curve_survives_a_restart(local):
 
 async def test_questions_come_again_to_the_same_person_and_to_others(local):
     """Ann changes her mind about nothing, Bob says the opposite of everything: what leads see tells them apart."""
-    app = local()
-    async with app.running() as client:
-        await client.post("/v1/models", json={**MADE, "planted": 0.4})
-        await client.post("/v1/models/p/items", content=TREEBANK.encode())
+    async with parser(local, planted=0.4) as (client, server):
         first: dict[tuple, str] = {}
         replies = {"ann": [], "bob": []}
         for turn in range(60):
@@ -167,7 +169,7 @@ async def test_questions_come_again_to_the_same_person_and_to_others(local):
         assert summary["people"]["ann"]["agreement"] == 1.0
         assert summary["people"]["bob"]["agreement"] == 1.0
         assert summary["planted_between"] == {"answers": 4, "agreement": 0.0}
-        assert summary["answers"]["learnt"] == sum(map(len, app.server.engine.models["p"].tally.asked.values()))
+        assert summary["answers"]["learnt"] == sum(map(len, server.engine.models["p"].tally.asked.values()))
         rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
         assert len(rows) == summary["answers"]["learnt"]
 
@@ -198,9 +200,7 @@ async def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, c
 
     bank = TREEBANK if comments else "".join(f"{line}\n" for line in TREEBANK.split("\n") if not line.startswith("#"))
     (tmp_path / "own.conllu").write_text(bank)
-    async with local().running() as client:
-        await client.post("/v1/models", json=MADE)
-        await client.post("/v1/models/p/items", content=bank.encode())
+    async with parser(local, bank) as (client, _server):
         await answer_all(client, "ann", 30)
         undone = (await client.get("/v1/models/p/latest")).json()["rows"][0]["event"]
         assert (await client.post(f"/v1/models/p/events/{undone}/undo", json={"voter": "ann"})).status_code == 200
@@ -232,10 +232,8 @@ async def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, c
 
 
 async def test_the_same_sentences_twice_keep_their_own_answers(local):
-    async with local().running() as client:
-        await client.post("/v1/models", json=MADE)
-        for _ in range(2):
-            assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
+    async with parser(local) as (client, _server):
+        assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
         await answer_all(client, "ann", 60)
         trees = parse((await client.get("/v1/models/p/trees")).text)
         assert len({one.id for one in trees}) == 8

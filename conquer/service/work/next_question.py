@@ -172,22 +172,13 @@ def _repeat(turn: Turn, voter: str, taken: set[str]) -> Event | None:
         _, said = event.answers.get(found[1], (0, None))
         is_learnt = said is not None and said.value is not None and said.winner in event.shown
         if is_learnt and taken.isdisjoint(event.subjects):
-            return _planted(turn, event, voter)
+            # The same items, pair and context under a new ordinal, whose ticket tosses for the sides.
+            (number,) = state.tickets(1)
+            left, ordinal = event.shown[leftmost(number, len(event.shown))], state.tally.ordinal
+            again = {"ordinal": ordinal, "ticket": number, "left": left, "planted": event.id}
+            chosen = msgspec.structs.replace(event.chosen, **again)
+            return turn.open(chosen, None, voter, state.round_of(event))
     return None
-
-
-def _planted(turn: Turn, event: Event, voter: str) -> Event:
-    """The same items, pair and context under a new ordinal, whose ticket tosses for the sides."""
-    state, shown = turn.state, event.shown
-    (number,) = state.tickets(1)
-    chosen = msgspec.structs.replace(
-        event.chosen,
-        ordinal=state.tally.ordinal,
-        ticket=number,
-        left=shown[leftmost(number, len(shown))],
-        planted=event.id,
-    )
-    return turn.open(chosen, None, voter, state.round_of(event))
 
 
 # Leases: a question belongs to one person for a while, so that no two are asked the same.

@@ -13,7 +13,7 @@ from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict
 from conquer.service.model.learner_protocol import May
-from conquer.service.model.records import Answered, Corrected, Erasure, Voted
+from conquer.service.model.records import Answered, Corrected, Entry, Erasure, Voted
 from conquer.service.model.schemas import Group
 from conquer.service.store import log as log_table
 from conquer.service.work.pool import groups_of
@@ -137,30 +137,36 @@ class PairCoverage:
         met = (VoterProgress(name, len(pairs)) for name, pairs in self._met.items() if pairs)
         return heapq.nlargest(_LISTED, met, key=lambda one: one.pairs)
 
-    def read_next(self, turn: Turn) -> None:
-        """Read the next answers until the turn is over; their rounds may be large."""
-        rows = log_table.said(turn.connection, turn.state.id, self.position, turn.state.position, SLICE)
-        for start in range(0, len(rows), ROUNDS):
-            part = rows[start : start + ROUNDS]
-            asked = {row.event for row in part if isinstance(row.body, Answered)}
-            pairs = dict(log_table.begun(turn.connection, turn.state.id, asked))
-            for row in part:
-                event, voter = str(row.event), row.voter or ""
-                match row.body:
-                    case Answered(value=value) if event in pairs and pairs[event].planted is None:
-                        self.add(event, voter, pairs[event].names, value is not None)
-                    case Voted(names=names, value=value):
-                        self.add(event, voter, names, value is not None)
-                    case Corrected():
-                        self.undo(event, voter)
-                    case Erasure() if row.position > self.begun:
-                        # What was erased before the reading began has not been read.
-                        self.void = True
-            self.position = part[-1].position
-            if turn.is_over:
-                return
-        if not rows:
-            self.position = turn.state.position
+    def read(self, turn: Turn) -> None:
+        """Read the answers up to now, or until the turn is over; their rounds may be large."""
+        turn.flush()
+        state, connection = turn.state, turn.connection
+        while self.position < state.position and not self.void:
+            rows = log_table.said(connection, state.id, self.position, state.position, SLICE)
+            for start in range(0, len(rows), ROUNDS):
+                part = rows[start : start + ROUNDS]
+                asked = {row.event for row in part if isinstance(row.body, Answered)}
+                pairs = dict(log_table.begun(connection, state.id, asked))
+                for row in part:
+                    self._count_row(row, pairs.get(str(row.event)))
+                self.position = part[-1].position
+                if turn.is_over:
+                    return
+            if not rows:
+                self.position = state.position
+
+    def _count_row(self, row: Entry, asked: log_table.Begun | None) -> None:
+        event, voter = str(row.event), row.voter or ""
+        match row.body:
+            case Answered(value=value) if asked is not None and asked.planted is None:
+                self.add(event, voter, asked.names, value is not None)
+            case Voted(names=names, value=value):
+                self.add(event, voter, names, value is not None)
+            case Corrected():
+                self.undo(event, voter)
+            case Erasure() if row.position > self.begun:
+                # What was erased before the reading began has not been read.
+                self.void = True
 
 
 def coverage_of(turn: Turn) -> PairCoverage | None:
@@ -169,11 +175,7 @@ def coverage_of(turn: Turn) -> PairCoverage | None:
     found: PairCoverage | None = state.asked
     if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
         found = state.asked = PairCoverage(pool, state.settings.quota, state.position)
-    turn.flush()
-    while found.position < state.position and not found.void:
-        found.read_next(turn)
-        if turn.is_over:
-            break
+    found.read(turn)
     return None if found.void or found.position < state.position else found
 
 

@@ -25,8 +25,6 @@ Result = TypeVar("Result")
 Thing = TypeVar("Thing")
 Run = Callable[[Callable[[Turn], Any]], Any]
 """Runs work on one model in the engine's thread and waits for its result."""
-ReadFile = Callable[[ModelSettings, int], FileReading]
-"""The groups of a file for a model of these settings, numbered from here on."""
 _SLICE = 1 << 18
 """Bytes of items that are written in one turn."""
 _CLEARED = 50
@@ -51,8 +49,8 @@ def groups_of(turn: Turn) -> list[Group]:
     return state.pool
 
 
-def upload(run: Run, read_file: ReadFile) -> Generator[None, None, Uploaded]:
-    """Add a file to the model; `run` runs work on it.
+def upload(run: Run, read_file: Callable[[ModelSettings, int], FileReading]) -> Generator[None, None, Uploaded]:
+    """Add a file to the model; `run` runs work on it, `read_file` numbers the file's groups from its second argument.
 
     The items are shown in the last step. A crash before it leaves rows that the next upload removes. Of two uploads at
     once the later one continues, and the other is refused. An upload whose outcome is unknown may be sent again.
