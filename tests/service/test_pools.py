@@ -105,10 +105,6 @@ async def test_logs_go_out_and_a_ledger_trains_another_model(local, tmp_path):
         weights = {name: server.engine.models[name].learner.learner.model.weights() for name in ("m", "same")}
         assert np.array_equal(weights["m"], weights["same"])
         assert (await client.post("/v1/models/same/log", content=ledger)).status_code == 409
-        damaged = ledger.replace(b'"kind":"answer"', b'"kind":"answr"', 1)
-        await client.post("/v1/models", json={"name": "bad", "algorithm": "gnr", "features": {"dim": 1024}})
-        assert (await client.post("/v1/models/bad/log", content=damaged)).status_code == 422
-        assert (await client.get("/v1/models/bad")).json()["position"] == 0
 
 
 async def test_erasing_a_voter_is_the_fold_without_their_rows(local, tmp_path):
