@@ -152,7 +152,6 @@ async def test_a_board_after_an_upload_has_the_new_items(local):
 
 async def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
     monkeypatch.setattr(boards, "WAITING", 0)
-
     async with serving(local) as (client, _server):
         await answers(client, 2)
         replies = await asyncio.gather(client.get("/v1/models/m/board"), client.get("/healthz"))
@@ -230,7 +229,6 @@ async def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkey
         return (yield from load(*given))
 
     monkeypatch.setattr(queue, "load_in_slices", held_up)
-
     async with serving(local) as (client, server):
         await answers(client, 10)
         before = (await client.get("/v1/models/m/board")).json()

@@ -65,7 +65,6 @@ async def test_the_board_of_groups_is_the_sessions(local, model):
 
 async def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
     monkeypatch.setattr(boards, "MOST", 4)
-
     async with serving(local, **SETTINGS) as (client, _server):
         lines = "\n".join(json.dumps(item) for item in ITEMS)
         assert (await client.post("/v1/models/m/items", content=lines.encode())).json()["items"] == 5
@@ -80,7 +79,6 @@ async def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
 
 async def test_a_kernel_model_compares_all_items_first(local, monkeypatch):
     monkeypatch.setattr(boards, "MOST", 4)
-
     async with serving(local, model="kernel", **SETTINGS) as (client, _server):
         await client.post("/v1/models/m/items", content=json.dumps(ITEMS).encode())
         refused = await client.get("/v1/models/m/board?groups=brand")

@@ -230,7 +230,6 @@ async def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(loc
     monkeypatch.setattr(pair_coverage, "SLICE", 3)
     monkeypatch.setattr(pair_coverage, "ROUNDS", 2)
     monkeypatch.setattr(Turn, "is_over", True)
-
     async with small_pool(local) as (client, server):
         seen = set()
         for _ in range(10):
@@ -252,7 +251,6 @@ async def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(loc
 
 async def test_a_quota_counts_the_pairs_that_are_being_answered(local):
     """Questions that several may be answering at once do not add up to more answers than wanted."""
-
     async with small_pool(local, count=3, quota=2) as (client, _server):
         said, open_questions = [], []
         for number in range(30):
@@ -275,7 +273,6 @@ async def test_a_finished_pool_is_looked_through_once(local, monkeypatch):
     looks = []
     has_met = pair_coverage.PairCoverage.has_met
     monkeypatch.setattr(pair_coverage.PairCoverage, "has_met", lambda *given: looks.append(given) or has_met(*given))
-
     async with small_pool(local) as (client, _server):
         while (question := await ask(client, "ann"))["event"] is not None:
             event = (await tell(client, question, "ann"))["event_id"]
@@ -290,7 +287,6 @@ async def test_a_finished_pool_is_looked_through_once(local, monkeypatch):
 async def test_a_long_log_that_is_read_for_a_question_lets_others_through(local, monkeypatch):
     monkeypatch.setattr(pair_coverage, "ROUNDS", 1)
     monkeypatch.setattr(Turn, "is_over", True)
-
     async with small_pool(local) as (client, server):
         for _ in range(12):
             await tell(client, await ask(client, "ann"), "ann")

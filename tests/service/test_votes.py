@@ -60,10 +60,8 @@ async def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_
         info = (await client.get("/v1/models/m")).json()
         assert (info["summary"]["votes"], info["summary"]["voters"]) == (4, {"ann": 2, "bob": 1, "cy": 1})
         assert same(before, state(server))
-        ledger = (await client.get("/v1/models/m/log?format=ledger")).content
-        made = {"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 32}, "believe": believe}
-        await client.post("/v1/models", json=made)
-        replayed = await client.post("/v1/models/n/log", content=ledger)
+        await fresh(client, believe=believe)
+        replayed = await client.post("/v1/models/n/log", content=await ledger(client))
         assert replayed.json()["learnt"] == 4, replayed.text
         assert same(before, state(server, "n"))
         lines = (await client.get("/v1/models/m/log?format=preferences")).text.splitlines()
@@ -136,7 +134,6 @@ async def items(client, size):
 async def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines):
     """A line of six letters may stand for two long texts; so many may come at once, and not one more."""
     monkeypatch.setattr(votes, "STORED", 1 << 20)
-
     async with serving(local) as (client, _server):
         await items(client, 80_000)
         head = "left,right,winner,count\n"
@@ -151,7 +148,6 @@ async def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch,
 
 async def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
     monkeypatch.setattr(votes, "CELLS", 100)
-
     async with serving(local) as (client, _server):
         reply = await send(client, b"left,right,winner,count\na,b,left,2\na,b,left,1\n")
         assert reply.status_code == 422
@@ -285,7 +281,6 @@ async def ledger(client, name="m"):
 @pytest.mark.parametrize("believe", [None, "voters"])
 async def test_an_answer_to_a_votes_event_is_kept(local, believe):
     """The model read again from its rows, and one fed its ledger, are the one that learnt."""
-
     async with serving(local, believe=believe) as (client, server):
         await send(client, query="?id=f1")
         assert await answer(client, "vote-f1-0", winner="mug", voter="dee") == "learnt"
@@ -332,7 +327,6 @@ def changed(text, place, **body):
 
 async def test_a_ledger_of_votes_is_refused_whole(local):
     """An event twice, and votes that contradict themselves, after more rows than one transaction has."""
-
     async with serving(local) as (client, server):
         many = b"left,right,winner,voter,count\ntea,mug,left,ann,1100\nmug,pot,right,bob,1\ntea,pot,tie,bob,1\n"
         await send(client, many, "?id=f1")
