@@ -112,6 +112,15 @@ def run(work: Any) -> Any:
         return pool.submit(asyncio.run, work).result()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """An async test runs in an event loop of its own."""
+    if not asyncio.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
+
+
 def read_items(data: bytes, **options: Any) -> tuple[list[Any], Any]:
     """The groups of a file of items, and what the service says of its columns."""
     from conquer.service.engine.long_work import finish

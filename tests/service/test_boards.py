@@ -1,6 +1,7 @@
 """Boards over HTTP are the session's, null where infinite; ranking uses no round; a model that has enough says done."""
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -9,14 +10,11 @@ import numpy as np
 import pytest
 
 from conquer.learners.conquer import Conquer
-from conquer.registry import make
 from conquer.service.engine import engine as queue
 from conquer.service.errors import RefusalError
 from conquer.service.model import pick_learner
 from conquer.service.work import boards
 from conquer.service.work.boards import Look
-
-from .conftest import run
 
 NAMES = ["ash", "birch", "cedar", "elm"]
 ITEMS = [{"id": name, "vector": [float(name == other) for other in NAMES]} for name in NAMES]
@@ -34,20 +32,18 @@ async def answers(client, count, name="m"):
     return seen
 
 
-def serving(local, work, **settings):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            made = await client.post("/v1/models", json={**FULL, **settings})
-            assert made.status_code == 201, made.text
-            return await work(client, app.server)
-
-    return run(go())
+@contextlib.asynccontextmanager
+async def serving(local, **settings):
+    app = local()
+    async with app.running() as client:
+        made = await client.post("/v1/models", json={**FULL, **settings})
+        assert made.status_code == 201, made.text
+        yield client, app.server
 
 
 @pytest.mark.parametrize("believe", [None, "voters"])
-def test_the_board_is_the_learners_own(local, believe):
-    async def work(client, server):
+async def test_the_board_is_the_learners_own(local, believe):
+    async with serving(local, believe=believe) as (client, server):
         empty = (await client.get("/v1/models/m/board")).json()
         assert empty["error"]["code"] == "no_items"
         await client.post("/v1/models/m/choose", json={"items": ITEMS})
@@ -75,11 +71,9 @@ def test_the_board_is_the_learners_own(local, believe):
         for one in short["items"]:
             assert one["low"] <= one["score"] - short["mean"] <= one["high"]
 
-    serving(local, work, believe=believe)
 
-
-def test_ranking_uses_no_round(local):
-    async def work(client, server):
+async def test_ranking_uses_no_round(local):
+    async with serving(local) as (client, server):
         await answers(client, 12)
         before = (await client.get("/v1/models/m")).json()["position"]
         ranked = (await client.post("/v1/models/m/rank", json={"items": ITEMS})).json()["items"]
@@ -88,20 +82,16 @@ def test_ranking_uses_no_round(local):
         assert (await client.get("/v1/models/m")).json()["position"] == before
         assert (await client.post("/v1/models/m/rank", json={"items": []})).status_code == 422
 
-    serving(local, work)
-
 
 @pytest.mark.parametrize("query", ["delta=0", "delta=1", "delta=x", "interval=wide", "stop=-1", "limit=0", "group=x"])
-def test_bad_questions_about_a_board(local, query):
-    async def work(client, _server):
+async def test_bad_questions_about_a_board(local, query):
+    async with serving(local) as (client, _server):
         reply = await client.get(f"/v1/models/m/board?{query}")
         assert reply.status_code == 422, reply.text
 
-    serving(local, work)
 
-
-def test_a_diagonal_model_ranks_and_refuses_a_board_with_the_remedy(local):
-    async def work(client, _server):
+async def test_a_diagonal_model_ranks_and_refuses_a_board_with_the_remedy(local):
+    async with serving(local, model="diagonal") as (client, _server):
         await answers(client, 5)
         reply = await client.get("/v1/models/m/board")
         assert (reply.status_code, reply.json()["error"]["code"]) == (409, "no_board")
@@ -110,22 +100,18 @@ def test_a_diagonal_model_ranks_and_refuses_a_board_with_the_remedy(local):
         body = {"name": "n", "algorithm": "gnr", "stop": 0.5, "features": {"dim": 4}}
         assert (await client.post("/v1/models", json=body)).status_code == 422
 
-    serving(local, work, model="diagonal")
 
-
-def test_a_projected_model_has_the_board_whose_interval_holds(local):
-    async def work(client, _server):
+async def test_a_projected_model_has_the_board_whose_interval_holds(local):
+    async with serving(local, parameters={"projection": "exact"}) as (client, _server):
         await answers(client, 5)
         refused = await client.get("/v1/models/m/board")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no_board")
         assert "interval='proved'" in refused.json()["error"]["message"]
         assert (await client.get("/v1/models/m/board?interval=proved")).status_code == 200
 
-    serving(local, work, parameters={"projection": "exact"})
 
-
-def test_a_choice_says_done_when_its_items_are_told_apart(local):
-    async def work(client, server):
+async def test_a_choice_says_done_when_its_items_are_told_apart(local):
+    async with serving(local, stop=0.9, delta=0.1) as (client, server):
         done = []
         for _ in range(250):
             offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS[:2]})).json()
@@ -139,11 +125,9 @@ def test_a_choice_says_done_when_its_items_are_told_apart(local):
         assert done[0] is False
         assert done[-1] is True
 
-    serving(local, work, stop=0.9, delta=0.1)
 
-
-def test_a_pool_that_has_enough_ends_with_its_board(local):
-    async def work(client, _server):
+async def test_a_pool_that_has_enough_ends_with_its_board(local):
+    async with serving(local, stop=0.9) as (client, _server):
         lines = "\n".join(json.dumps(item) for item in ITEMS[:2])
         await client.post("/v1/models/m/items", content=lines.encode())
         for number in range(400):
@@ -158,25 +142,23 @@ def test_a_pool_that_has_enough_ends_with_its_board(local):
         assert question["board"]["items"][0]["id"] == "ash"
         assert 1 < number < 399
 
-    serving(local, work, stop=0.9)
+
+async def test_a_board_after_an_upload_has_the_new_items(local):
+    async with serving(local) as (client, _server):
+        for count, items in ((2, ITEMS[:2]), (4, ITEMS[2:])):
+            await client.post("/v1/models/m/items", content=json.dumps(items).encode())
+            assert len((await client.get("/v1/models/m/board")).json()["items"]) == count
 
 
-def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
+async def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
     monkeypatch.setattr(boards, "WAITING", 0)
-
-    async def work(client, _server):
+    async with serving(local) as (client, _server):
         await answers(client, 2)
         replies = await asyncio.gather(client.get("/v1/models/m/board"), client.get("/healthz"))
         assert [reply.status_code for reply in replies] == [429, 200]
 
-    serving(local, work)
 
-
-def test_an_unlearnt_learner_of_the_same_kind():
-    assert np.isinf(make("gnr", dim=4, model="full").board(np.eye(4)).high).all()
-
-
-def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
+async def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
     """A board inside the turn holds others up: large rounds and large models go without, and a turn takes few."""
     looked = []
     board = Conquer.board
@@ -186,31 +168,26 @@ def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
         time.sleep(0.03)
         return board(self, X, **options)
 
-    async def work(client, server):
+    async with serving(local, stop=0.3) as (client, server):
         many = [{"id": f"i{k}", "vector": [k / 100, 1.0]} for k in range(pick_learner.STOP_ITEMS + 1)]
         # The first ones are quick, so that the engine takes many at once.
-        rounds = [*({"items": many} for _ in range(80)), *({"items": ITEMS} for _ in range(20))]
+        path, rounds = "/v1/models/m/choose", [{"items": many}] * 80 + [{"items": ITEMS}] * 20
         for _ in range(2):
-            await client.post("/v1/models/m/choose/batch", json={"rounds": rounds[:80]})
+            await client.post(f"{path}/batch", json={"rounds": rounds[:80]})
         monkeypatch.setattr(Conquer, "board", slow_board)
-        batch, between, passed = asyncio.create_task(batch_of(client, rounds)), [], 0
+        batch, between, passed = asyncio.create_task(client.post(f"{path}/batch", json={"rounds": rounds})), [], 0
         while not batch.done():
             await server.engine.call("m", lambda turn: None, owner="other", reads=True)
             between.append(len(looked) - passed)
             passed = len(looked)
-        assert ["done" in one for one in await batch] == [False] * 80 + [True] * 20
+        assert ["done" in one for one in (await batch).json()["results"]] == [False] * 80 + [True] * 20
         assert looked == [4] * 20
         assert max(between) <= 8
         monkeypatch.setattr(pick_learner, "STOP_BYTES", 100)
-        assert "done" not in (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+        assert "done" not in (await client.post(path, json={"items": ITEMS})).json()
         assert looked == [4] * 20
         # The model's own board says it, whatever its size.
         assert (await client.get("/v1/models/m/board")).json()["stop"]["done"] is False
-
-    async def batch_of(client, rounds):
-        return (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
-
-    serving(local, work, stop=0.3)
 
 
 # Boards wait their turn: of settled models, a share for each model and key, and none for a server that stops.
@@ -241,7 +218,7 @@ async def waiting(server, count):
         await asyncio.sleep(0.001)
 
 
-def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkeypatch):
+async def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkeypatch):
     """Asked for before the model is folded again, and then once more."""
     may, load = threading.Event(), queue.load_in_slices
     may.set()
@@ -252,8 +229,7 @@ def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkeypatch)
         return (yield from load(*given))
 
     monkeypatch.setattr(queue, "load_in_slices", held_up)
-
-    async def work(client, server):
+    async with serving(local) as (client, server):
         await answers(client, 10)
         before = (await client.get("/v1/models/m/board")).json()
         offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
@@ -272,11 +248,9 @@ def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkeypatch)
         for after in ((await asking).json(), (await client.get("/v1/models/m/board")).json()):
             assert (after["items"], after["answers"]) == (before["items"], before["answers"])
 
-    serving(local, work)
 
-
-def test_a_model_and_a_key_have_their_share_and_others_theirs(local, held):
-    async def work(client, server):
+async def test_a_model_and_a_key_have_their_share_and_others_theirs(local, held):
+    async with serving(local) as (client, server):
         await answers(client, 2)
         await client.post("/v1/models", json={**FULL, "name": "n"})
         await answers(client, 2, "n")
@@ -297,11 +271,9 @@ def test_a_model_and_a_key_have_their_share_and_others_theirs(local, held):
         # A board is kept while its model does not change.
         assert await read("m", LOOKS[1]) is await asked[1]
 
-    serving(local, work)
 
-
-def test_a_server_that_stops_tells_who_waits_for_a_board(local, held):
-    async def work(client, server):
+async def test_a_server_that_stops_tells_who_waits_for_a_board(local, held):
+    async with serving(local) as (client, server):
         await answers(client, 2)
         await client.post("/v1/models", json={**FULL, "name": "n"})
         await answers(client, 2, "n")
@@ -314,18 +286,12 @@ def test_a_server_that_stops_tells_who_waits_for_a_board(local, held):
             assert ((await one).status_code, (await one).json()["error"]["code"]) == (503, "stopping")
         assert (await client.get("/v1/models/n/board")).status_code == 503
 
-    serving(local, work)
 
-
-def test_a_question_does_not_wait_for_room_for_a_board(local, monkeypatch):
+async def test_a_question_does_not_wait_for_room_for_a_board(local, monkeypatch):
     monkeypatch.setattr(boards, "WAITING", 0)
-
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json={**FULL, "stop": 0.5})
-            lines = "\n".join(json.dumps(item) for item in ITEMS)
-            await client.post("/v1/models/m/items", content=lines.encode())
-            question = await client.post("/v1/models/m/next", json={"voter": "ann"})
-            assert question.json().get("event") is not None, question.text
-
-    run(go())
+    async with local().running() as client:
+        await client.post("/v1/models", json={**FULL, "stop": 0.5})
+        lines = "\n".join(json.dumps(item) for item in ITEMS)
+        await client.post("/v1/models/m/items", content=lines.encode())
+        question = await client.post("/v1/models/m/next", json={"voter": "ann"})
+        assert question.json().get("event") is not None, question.text

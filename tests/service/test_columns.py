@@ -7,7 +7,7 @@ import pytest
 from conquer.data import columns
 from conquer.service.errors import Kind, RefusalError
 
-from .conftest import read_groups, read_items, run
+from .conftest import read_groups, read_items
 
 
 def texts(data: bytes, **options) -> list[list[str]]:
@@ -90,19 +90,16 @@ def test_latin_files_are_read_and_other_encodings_refused_with_the_remedy():
             read_groups(data)
 
 
-def test_the_reply_says_what_was_made_of_the_columns(local):
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
-            reply = await client.post("/v1/models/m/items", content=b"Review,Date\ngood,1\nbad,2\n,3\n")
-            assert reply.json() == {"items": 2, "groups": 1, "text": "Review", "unused": ["Date"], "empty": 1}
-            reply = await client.post("/v1/models/m/items?text=said", content=b"id,said\nx,yes\ny,no\n")
-            assert reply.json() == {"items": 2, "groups": 1, "text": "said"}
-
-    run(go())
+async def test_the_reply_says_what_was_made_of_the_columns(local):
+    async with local().running() as client:
+        await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
+        reply = await client.post("/v1/models/m/items", content=b"Review,Date\ngood,1\nbad,2\n,3\n")
+        assert reply.json() == {"items": 2, "groups": 1, "text": "Review", "unused": ["Date"], "empty": 1}
+        reply = await client.post("/v1/models/m/items?text=said", content=b"id,said\nx,yes\ny,no\n")
+        assert reply.json() == {"items": 2, "groups": 1, "text": "said"}
 
 
-def test_numbers_that_outweigh_everything_else_are_told(local):
+async def test_numbers_that_outweigh_everything_else_are_told(local):
     table = b"id,brand,price,weight\na,x,349.5,0.3\nb,y,12,0.4\n"
     assert read_items(table)[1].large == ["price"]
     assert read_items(table)[1].described().endswith("large numbers, to be divided: price")
@@ -112,13 +109,9 @@ def test_numbers_that_outweigh_everything_else_are_told(local):
     assert read_items(json.dumps(worded).encode())[1].large == ["year"]
     small = [{"id": one, "features": {"year": k, "brand": "x", "old": True}} for k, one in enumerate("ab")]
     assert read_items(json.dumps(small).encode())[1].large == []
-
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
-            assert (await client.post("/v1/models/m/items", content=table)).json()["large"] == ["price"]
-
-    run(go())
+    async with local().running() as client:
+        await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
+        assert (await client.post("/v1/models/m/items", content=table)).json()["large"] == ["price"]
 
 
 def test_long_names_are_not_remembered():

@@ -9,7 +9,6 @@ import pytest
 from conquer.service.engine import engine as queue
 from conquer.service.work import ledgers
 
-from .conftest import run
 from .test_voters import ITEMS, answered, same, weights
 
 
@@ -45,72 +44,65 @@ async def fed_again(app, client):
 
 
 @pytest.mark.parametrize("what", ["answers", "votes"])
-def test_what_is_sent_during_an_erasure_is_weighed_without_the_erased(local, may, what):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await answered(client, 100)
-            if what == "answers":
-                offers = [(await client.post("/v1/models/m/choose", json={"items": ITEMS})).json() for _ in range(2)]
-                said = [{"winner": offer["left"], "voter": "ann"} for offer in offers]
-                batch = {"answers": [{"event_id": offers[1]["event_id"], **said[1]}]}
-                bodies = {f"events/{offers[0]['event_id']}/answer": {"json": said[0]}, "answers": {"json": batch}}
-            else:
-                lines = ["left,right,winner,voter"]
-                lines += [f"ash,{other},ash,ann\n{other},elm,elm,bob" for other in ("birch", "cedar", "fir")]
-                await client.post("/v1/models/m/items", json=ITEMS)
-                bodies = {"votes": {"content": "\n".join(lines).encode()}}
-            may.clear()
-            erasing = asyncio.ensure_future(client.post("/v1/models/m/erase", json={"voter": "lefty"}))
-            await stale(app)
-            sent = [asyncio.ensure_future(client.post(f"/v1/models/m/{path}", **body)) for path, body in bodies.items()]
-            # Choices go on meanwhile.
-            chosen = await client.post("/v1/models/m/choose", json={"items": ITEMS})
-            done, _ = await asyncio.wait(sent, timeout=0.3)
-            may.set()
-            assert (chosen.status_code, done) == (200, set())
-            assert (await erasing).status_code == 200
-            for one in sent:
-                assert '"learnt"' in (await one).text
-            await fed_again(app, client)
-
-    run(go())
+async def test_what_is_sent_during_an_erasure_is_weighed_without_the_erased(local, may, what):
+    app = local()
+    async with app.running() as client:
+        await answered(client, 100)
+        if what == "answers":
+            offers = [(await client.post("/v1/models/m/choose", json={"items": ITEMS})).json() for _ in range(2)]
+            said = [{"winner": offer["left"], "voter": "ann"} for offer in offers]
+            batch = {"answers": [{"event_id": offers[1]["event_id"], **said[1]}]}
+            bodies = {f"events/{offers[0]['event_id']}/answer": {"json": said[0]}, "answers": {"json": batch}}
+        else:
+            lines = ["left,right,winner,voter"]
+            lines += [f"ash,{other},ash,ann\n{other},elm,elm,bob" for other in ("birch", "cedar", "fir")]
+            await client.post("/v1/models/m/items", json=ITEMS)
+            bodies = {"votes": {"content": "\n".join(lines).encode()}}
+        may.clear()
+        erasing = asyncio.ensure_future(client.post("/v1/models/m/erase", json={"voter": "lefty"}))
+        await stale(app)
+        sent = [asyncio.ensure_future(client.post(f"/v1/models/m/{path}", **body)) for path, body in bodies.items()]
+        # Choices go on meanwhile.
+        chosen = await client.post("/v1/models/m/choose", json={"items": ITEMS})
+        done, _ = await asyncio.wait(sent, timeout=0.3)
+        may.set()
+        assert (chosen.status_code, done) == (200, set())
+        assert (await erasing).status_code == 200
+        for one in sent:
+            assert '"learnt"' in (await one).text
+        await fed_again(app, client)
 
 
-def test_a_ledger_goes_on_when_an_erased_voter_is_unlearnt(local, may, monkeypatch):
+async def test_a_ledger_goes_on_when_an_erased_voter_is_unlearnt(local, may, monkeypatch):
     monkeypatch.setattr(ledgers, "_BATCH", 10)
+    app = local()
+    async with app.running() as client:
+        await answered(client, 60)
+        ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+        body = {"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 5}}
+        await client.post("/v1/models", json=body)
+        loop, call_now = asyncio.get_running_loop(), app.server.engine.call_now
+        half, on = asyncio.Event(), threading.Event()
+        steps = iter(range(1000))
 
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await answered(client, 60)
-            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
-            body = {"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 5}}
-            await client.post("/v1/models", json=body)
-            loop, call_now = asyncio.get_running_loop(), app.server.engine.call_now
-            half, on = asyncio.Event(), threading.Event()
-            steps = iter(range(1000))
+        def slow(*given, **more):
+            # The copy to try it on, then five parts; the sixth waits for the erasure.
+            if given[0] == "n" and more.get("learns") and next(steps) == 6:
+                loop.call_soon_threadsafe(half.set)
+                assert on.wait(60)
+            return call_now(*given, **more)
 
-            def slow(*given, **more):
-                # The copy to try it on, then five parts; the sixth waits for the erasure.
-                if given[0] == "n" and more.get("learns") and next(steps) == 6:
-                    loop.call_soon_threadsafe(half.set)
-                    assert on.wait(60)
-                return call_now(*given, **more)
-
-            monkeypatch.setattr(app.server.engine, "call_now", slow)
-            feeding = asyncio.ensure_future(client.post("/v1/models/n/log", content=ledger))
-            await half.wait()
-            may.clear()
-            erasing = asyncio.ensure_future(client.post("/v1/models/n/erase", json={"voter": "lefty"}))
-            await stale(app, "n")
-            position = app.server.engine.models["n"].position
-            on.set()
-            await asyncio.wait({feeding}, timeout=0.3)
-            early = feeding.done(), app.server.engine.models["n"].position - position
-            may.set()
-            assert early == (False, 0)
-            assert (await erasing).status_code == 200
-            assert (await feeding).status_code == 200
-
-    run(go())
+        monkeypatch.setattr(app.server.engine, "call_now", slow)
+        feeding = asyncio.ensure_future(client.post("/v1/models/n/log", content=ledger))
+        await half.wait()
+        may.clear()
+        erasing = asyncio.ensure_future(client.post("/v1/models/n/erase", json={"voter": "lefty"}))
+        await stale(app, "n")
+        position = app.server.engine.models["n"].position
+        on.set()
+        await asyncio.wait({feeding}, timeout=0.3)
+        early = feeding.done(), app.server.engine.models["n"].position - position
+        may.set()
+        assert early == (False, 0)
+        assert (await erasing).status_code == 200
+        assert (await feeding).status_code == 200

@@ -11,7 +11,6 @@ from conquer.features.featurizer import Featurizer
 from conquer.files import pack, unpack
 from conquer.service import admin
 
-from .conftest import run
 from .folds import rows_of, sqlite
 
 TEXTS = ["good tea", "bad tea", "good leaf", "old leaf tea", "tea and tea", "a good pot"]
@@ -28,29 +27,25 @@ async def some_answers(client, count: int) -> None:
 
 
 @pytest.mark.parametrize("features", [{"kind": "tfidf"}, {"kind": "idf"}, {"kind": "tfidf", "columns": "vocabulary"}])
-def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path, features):
+async def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path, features):
     features = {"dim": 256, **features}
-
-    async def go():
-        app = local(snapshot_every=7)
-        async with app.running() as client:
-            assert (await client.post("/v1/models", json={**MADE, "features": features})).status_code == 201
-            early = await client.post("/v1/models/m/choose", json={"items": ITEMS})
-            assert (early.status_code, early.json()["error"]["code"]) == (409, "unfitted")
-            assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
-            await some_answers(client, 12)
-            more = b'{"id":"x","text":"never seen"}\n{"id":"y","text":"good tea"}'
-            assert (await client.post("/v1/models/m/items", content=more)).status_code == 200
-            await some_answers(client, 4)
-            served = app.server.engine.models["m"].learner
-            app.server.engine.models.clear()
-            await client.get("/v1/models/m")
-            again = app.server.engine.models["m"].learner
-            assert again is not served
-            assert np.array_equal(again.learner.model.weights(), served.learner.model.weights())
-            return again.learner.model.weights()
-
-    weights = run(go())
+    app = local(snapshot_every=7)
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json={**MADE, "features": features})).status_code == 201
+        early = await client.post("/v1/models/m/choose", json={"items": ITEMS})
+        assert (early.status_code, early.json()["error"]["code"]) == (409, "unfitted")
+        assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
+        await some_answers(client, 12)
+        more = b'{"id":"x","text":"never seen"}\n{"id":"y","text":"good tea"}'
+        assert (await client.post("/v1/models/m/items", content=more)).status_code == 200
+        await some_answers(client, 4)
+        served = app.server.engine.models["m"].learner
+        app.server.engine.models.clear()
+        await client.get("/v1/models/m")
+        again = app.server.engine.models["m"].learner
+        assert again is not served
+        assert np.array_equal(again.learner.model.weights(), served.learner.model.weights())
+        weights = again.learner.model.weights()
     # By hand: the library's own featurizer, fitted to the first upload, and every answer in order.
     by_hand = Featurizer(columns=features.get("columns", "hashing"), dim=256, kind=features["kind"]).fit(TEXTS)
     learner = conquer.make("gnr", dim=256)
@@ -67,143 +62,98 @@ def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path,
 
 
 @pytest.mark.parametrize("kind", ["tfidf", "idf"])
-def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path, kind):
+async def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path, kind):
     features = {"dim": 256, "kind": kind}
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            for name in ("m", "n", "o"):
-                await client.post("/v1/models", json={**MADE, "name": name, "features": features})
-            for name in ("m", "n"):
-                await client.post(f"/v1/models/{name}/items", content=LINES)
-            await some_answers(client, 6)
-            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
-            (tmp_path / "ledger").write_bytes(ledger)
-            assert (await client.post("/v1/models/n/log", content=ledger)).json()["learnt"] == 6
-            assert (await client.post("/v1/models/n/log", content=ledger)).json()["error"]["code"] == "not_fresh"
-            assert (await client.post("/v1/models/o/log", content=ledger)).json()["error"]["code"] == "unfitted"
-            one, two = (app.server.engine.models[name].learner.learner.model.weights() for name in ("m", "n"))
-            assert np.array_equal(one, two)
-
-    run(go())
+    app = local()
+    async with app.running() as client:
+        for name in ("m", "n", "o"):
+            await client.post("/v1/models", json={**MADE, "name": name, "features": features})
+        for name in ("m", "n"):
+            await client.post(f"/v1/models/{name}/items", content=LINES)
+        await some_answers(client, 6)
+        ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+        (tmp_path / "ledger").write_bytes(ledger)
+        assert (await client.post("/v1/models/n/log", content=ledger)).json()["learnt"] == 6
+        assert (await client.post("/v1/models/n/log", content=ledger)).json()["error"]["code"] == "not_fresh"
+        assert (await client.post("/v1/models/o/log", content=ledger)).json()["error"]["code"] == "unfitted"
+        one, two = (app.server.engine.models[name].learner.learner.model.weights() for name in ("m", "n"))
+        assert np.array_equal(one, two)
     fresh = f"sqlite:///{tmp_path}/fresh.db"
     with pytest.raises(ValueError, match="upload the same items"):
         admin.replay(tmp_path / "ledger", name="again", store=fresh)
 
 
-def test_a_saved_session_brings_its_featurizer(local, tmp_path):
-    fitted = Featurizer(dim=256, kind="tfidf").fit(TEXTS)
-    session = conquer.Session(conquer.make("ttg", dim=256), featurizer=fitted)
-    for k in range(6):
-        offer = session.ask(TEXTS)
-        session.tell(offer.id, "first" if k % 2 else "second")
+@pytest.mark.parametrize("kind", ["answered", "fitted", "ids"])
+async def test_a_saved_session_is_served_with_its_featurizer(local, tmp_path, kind):
+    if kind == "answered":
+        fitted = Featurizer(dim=256, kind="tfidf").fit(TEXTS)
+        session = conquer.Session(conquer.make("ttg", dim=256), featurizer=fitted)
+        for k in range(6):
+            session.tell(session.ask(TEXTS).id, "first" if k % 2 else "second")
+    elif kind == "fitted":
+        session = conquer.fit([(*TEXTS[:2], 1), (*TEXTS[1:3], 1)], content="texts", dim=64)
+    else:
+        session = conquer.fit([("tea", "mug", "tea"), ("mug", "pot", "mug")])
     conquer.save(session, tmp_path / "file")
-
-    async def go():
-        async with local().running() as client:
-            reply = await client.put("/v1/models/m/file", content=(tmp_path / "file").read_bytes())
-            assert reply.status_code == 201, reply.text
-            assert reply.json()["settings"]["features"]["kind"] == "tfidf"
+    async with local().running() as client:
+        reply = await client.put("/v1/models/m/file", content=(tmp_path / "file").read_bytes())
+        assert reply.status_code == 201, reply.text
+        assert (reply.json()["settings"]["features"].get("kind") == "tfidf") == (kind == "answered")
+        if kind != "ids":
             offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
-            assert offer["scores"] == session.learner.scores(fitted(TEXTS)).tolist()
+            assert offer["scores"] == session.learner.scores(session.featurizer(TEXTS)).tolist()
             file = (await client.get("/v1/models/m/file")).content
             assert (await client.put("/v1/models/n/file", content=file)).status_code == 201
             again = (await client.post("/v1/models/n/choose", json={"items": ITEMS})).json()
             assert again["scores"] == offer["scores"]
 
-    run(go())
+
+async def test_what_cannot_be_fitted_is_refused_and_changes_nothing(local):
+    async with local().running() as client:
+        for bad in ({"ngrams": [3, 1]}, {"kind": "tf"}, {"columns": "words"}):
+            assert (await client.post("/v1/models", json={**MADE, "features": bad})).status_code == 422
+        await client.post("/v1/models", json={**MADE, "features": {"dim": 64, "kind": "tfidf"}})
+        vectors = b'{"id":"a","vector":[1,2]}\n{"id":"b","vector":[3,4]}'
+        assert (await client.post("/v1/models/m/items", content=vectors)).status_code == 422
+        assert (await client.get("/v1/models/m/task")).json()["items"] == 0
+        items = [{"id": "a", "vector": [1.0]}, {"id": "b", "vector": [2.0]}]
+        assert (await client.post("/v1/models/m/choose", json={"items": items})).status_code == 200
+        assert (await client.post("/v1/models/m/items", content=LINES)).json()["error"]["code"] == "not_fresh"
+        assert (await client.get("/v1/models/m/task")).json()["items"] == 0
 
 
-def test_what_cannot_be_fitted_is_refused_and_changes_nothing(local):
-    async def go():
-        async with local().running() as client:
-            for bad in ({"ngrams": [3, 1]}, {"kind": "tf"}, {"columns": "words"}):
-                assert (await client.post("/v1/models", json={**MADE, "features": bad})).status_code == 422
-            await client.post("/v1/models", json={**MADE, "features": {"dim": 64, "kind": "tfidf"}})
-            vectors = b'{"id":"a","vector":[1,2]}\n{"id":"b","vector":[3,4]}'
-            assert (await client.post("/v1/models/m/items", content=vectors)).status_code == 422
-            assert (await client.get("/v1/models/m/task")).json()["items"] == 0
-            items = [{"id": "a", "vector": [1.0]}, {"id": "b", "vector": [2.0]}]
-            assert (await client.post("/v1/models/m/choose", json={"items": items})).status_code == 200
-            assert (await client.post("/v1/models/m/items", content=LINES)).json()["error"]["code"] == "not_fresh"
-            assert (await client.get("/v1/models/m/task")).json()["items"] == 0
-
-    run(go())
-
-
-def test_an_imported_file_brings_no_names(local):
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json=MADE)
-            await client.post("/v1/models/m/items", content=LINES)
-            await some_answers(client, 3)
-            file = (await client.get("/v1/models/m/file")).content
-            found = (await client.put("/v1/models/n/file", content=file)).json()["summary"]
-            assert found["answers"]["learnt"] == 3
-            assert found["voters"] == {}
-            wrong = ({"task": "parse"}, {"algorithm": "gnc"}, {"features": {"dim": 99}}, {"seed": -1}, {"tally": "{"})
-            for change in wrong:
-                header, arrays = unpack(file)
-                service = header["extra"]["service"]
-                (service if "tally" in change else service["settings"]).update(change)
-                reply = await client.put("/v1/models/o/file", content=pack(header, arrays))
-                assert reply.status_code == 422, (change, reply.text)
-            assert (await client.get("/v1/models")).status_code == 200
-
-    run(go())
+async def test_an_imported_file_brings_no_names(local):
+    async with local().running() as client:
+        await client.post("/v1/models", json=MADE)
+        await client.post("/v1/models/m/items", content=LINES)
+        await some_answers(client, 3)
+        file = (await client.get("/v1/models/m/file")).content
+        found = (await client.put("/v1/models/n/file", content=file)).json()["summary"]
+        assert found["answers"]["learnt"] == 3
+        assert found["voters"] == {}
+        wrong = ({"task": "parse"}, {"algorithm": "gnc"}, {"features": {"dim": 99}}, {"seed": -1}, {"tally": "{"})
+        for change in wrong:
+            header, arrays = unpack(file)
+            service = header["extra"]["service"]
+            (service if "tally" in change else service["settings"]).update(change)
+            reply = await client.put("/v1/models/o/file", content=pack(header, arrays))
+            assert reply.status_code == 422, (change, reply.text)
+        assert (await client.get("/v1/models")).status_code == 200
 
 
-# Fitted sessions go into the service, and what comes out of it can be fitted.
-
-
-KEPT = {"a": "green leaf tea", "b": "a blue mug", "c": "an old iron pot"}
-KEPT_ITEMS = [{"id": name, "text": text} for name, text in KEPT.items()]
-
-
-def test_a_fitted_session_is_served(local, tmp_path):
-    texts = conquer.fit(
-        [
-            (KEPT["a"], KEPT["b"], 1),
-            (KEPT["b"], KEPT["c"], 1),
-        ],
-        content="texts",
-        dim=64,
-    )
-    ids = conquer.fit([("tea", "mug", "tea"), ("mug", "pot", "mug")])
-    conquer.save(texts, tmp_path / "texts")
-    conquer.save(ids, tmp_path / "ids")
-
-    async def go():
-        async with local().running() as client:
-            reply = await client.put("/v1/models/m/file", content=(tmp_path / "texts").read_bytes())
-            assert reply.status_code == 201, reply.text
-            offer = (await client.post("/v1/models/m/choose", json={"items": KEPT_ITEMS})).json()
-            assert offer["scores"] == texts.learner.scores(texts.featurizer(list(KEPT.values()))).tolist()
-            reply = await client.put("/v1/models/n/file", content=(tmp_path / "ids").read_bytes())
-            assert reply.status_code == 201, reply.text
-
-    run(go())
-
-
-def test_what_the_service_exports_can_be_fitted(local, tmp_path):
-    async def go():
-        async with local().running() as client:
-            made = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
-            await client.post("/v1/models", json=made)
-            for k, said in enumerate([0, 1, 0, "tie", "skip", "both_bad", 1, 0]):
-                offer = (
-                    await client.post("/v1/models/m/choose", json={"items": KEPT_ITEMS, "voter": f"v{k % 2}"})
-                ).json()
-                winner = said if isinstance(said, str) else offer["shown"][said]["id"]
-                path = f"/v1/models/m/events/{offer['event_id']}/answer"
-                assert (await client.post(path, json={"winner": winner, "voter": f"v{k % 2}"})).status_code == 200
-            ledger = (await client.get("/v1/models/m/log?format=ledger")).text
-            pairs = (await client.get("/v1/models/m/log?format=preferences")).text
-            model = (await client.get("/v1/models/m/file")).content
-            return ledger, pairs, model
-
-    ledger, pairs, model = run(go())
+async def test_what_the_service_exports_can_be_fitted(local, tmp_path):
+    async with local().running() as client:
+        made = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
+        await client.post("/v1/models", json=made)
+        for k, said in enumerate([0, 1, 0, "tie", "skip", "both_bad", 1, 0]):
+            offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS[:3], "voter": f"v{k % 2}"})).json()
+            winner = said if isinstance(said, str) else offer["shown"][said]["id"]
+            path = f"/v1/models/m/events/{offer['event_id']}/answer"
+            assert (await client.post(path, json={"winner": winner, "voter": f"v{k % 2}"})).status_code == 200
+        ledger = (await client.get("/v1/models/m/log?format=ledger")).text
+        pairs = (await client.get("/v1/models/m/log?format=preferences")).text
+        model = (await client.get("/v1/models/m/file")).content
+        ledger, pairs, model = ledger, pairs, model
     (tmp_path / "ledger").write_text(ledger)
     (tmp_path / "pairs").write_text(pairs)
     (tmp_path / "model").write_bytes(model)

@@ -38,8 +38,8 @@ async def answered(client, session, count):
 
 
 @pytest.mark.parametrize("model", ["full", "kernel"])
-def test_the_board_of_groups_is_the_sessions(local, model):
-    async def work(client, _server):
+async def test_the_board_of_groups_is_the_sessions(local, model):
+    async with serving(local, model=model, **SETTINGS) as (client, _server):
         session = Session(make("gnr", dim=256, model=model))
         asked = await answered(client, session, 60)
         for interval in ("anytime", "proved", "fixed"):
@@ -62,13 +62,10 @@ def test_the_board_of_groups_is_the_sessions(local, model):
         owned = (await client.get("/v1/models/m/board?groups=own")).json()["items"]
         assert {one["id"]: one["count"] for one in owned} == {"true": 1, "false": 4}
 
-    serving(local, work, model=model, **SETTINGS)
 
-
-def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
+async def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
     monkeypatch.setattr(boards, "MOST", 4)
-
-    async def work(client, _server):
+    async with serving(local, **SETTINGS) as (client, _server):
         lines = "\n".join(json.dumps(item) for item in ITEMS)
         assert (await client.post("/v1/models/m/items", content=lines.encode())).json()["items"] == 5
         refused = (await client.get("/v1/models/m/board")).json()["error"]
@@ -79,22 +76,17 @@ def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
         refused = (await client.get("/v1/models/m/board?groups=size")).json()["error"]
         assert refused == {"code": "too_many_items", "message": "a board has at most 4 groups, 'size' has 5 values"}
 
-    serving(local, work, **SETTINGS)
 
-
-def test_a_kernel_model_compares_all_items_first(local, monkeypatch):
+async def test_a_kernel_model_compares_all_items_first(local, monkeypatch):
     monkeypatch.setattr(boards, "MOST", 4)
-
-    async def work(client, _server):
+    async with serving(local, model="kernel", **SETTINGS) as (client, _server):
         await client.post("/v1/models/m/items", content=json.dumps(ITEMS).encode())
         refused = await client.get("/v1/models/m/board?groups=brand")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "too_many_items")
 
-    serving(local, work, model="kernel", **SETTINGS)
 
-
-def test_what_has_no_group_is_named(local):
-    async def work(client, _server):
+async def test_what_has_no_group_is_named(local):
+    async with serving(local, **SETTINGS) as (client, _server):
         items = [*ITEMS, {"id": "oak", "features": {"brand": " ", "size": 1.0}}]
         await client.post("/v1/models/m/choose", json={"items": items})
         for feature, lacking in (("brand", "oak"), ("colour", "ash")):
@@ -106,5 +98,3 @@ def test_what_has_no_group_is_named(local):
             }
         assert (await client.get("/v1/models/m/board?groups=")).status_code == 422
         assert (await client.get(f"/v1/models/m/board?groups={'x' * 201}")).status_code == 422
-
-    serving(local, work, **SETTINGS)

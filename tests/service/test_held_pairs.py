@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conquer.service.model.reading import ReadPair
 from conquer.service.model.records import Event
 from conquer.service.model.schemas import AnswerRequest, ChooseRequest, Raw
 from conquer.service.settings import Settings
@@ -47,7 +48,7 @@ def held(world: World) -> list[Event]:
         state = turn.state
         assert state.event_bytes == sum(event.counted for event in state.events.values())
         assert all(event.counted == event.size for event in state.events.values())
-        return [event for event in state.events.values() if event.round is not None and event.round.pair]
+        return [event for event in state.events.values() if isinstance(event.round, ReadPair)]
 
     return world.server.engine.call_now("m", look)
 

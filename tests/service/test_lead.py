@@ -3,7 +3,6 @@
 import json
 import random
 
-import httpx
 import numpy as np
 import pytest
 
@@ -11,7 +10,6 @@ from conquer.models.full import Full
 from conquer.service.model.pick_learner import weight_spread
 from conquer.service.work import insight
 
-from .conftest import run
 from .folds import rows_of, sqlite
 
 ITEMS = "\n".join(json.dumps({"id": f"i{k}", "text": f"word{k} tea"}) for k in range(3)).encode()
@@ -36,77 +34,67 @@ async def answered(client, voter, winner=None):
     return event
 
 
-def test_a_title_is_for_people_and_the_name_stays(local):
-    async def go():
-        async with local().running() as client:
-            await begun(client)
-            assert "title" not in (await client.get(ROOT)).json()
-            reply = await client.patch(ROOT, json={"title": "  Lines for the window  "})
-            assert (reply.status_code, reply.json()["title"]) == (200, "Lines for the window")
-            assert (await client.get(ROOT)).json()["name"] == "teas"
-            assert (await client.get(f"{ROOT}/task")).json()["title"] == "Lines for the window"
-            assert (await client.get("/v1/models")).json()["models"][0]["title"] == "Lines for the window"
-            for bad in ({"title": "x" * 201}, {"title": "two\nlines"}, {"title": "x\n"}, {"title": 3}, {"name": "x"}):
-                assert (await client.patch(ROOT, json=bad)).status_code == 422, bad
-            assert (await client.patch("/v1/models/other", json={"title": "x"})).status_code == 404
-            before = (await client.get(ROOT)).json()["position"]
-            assert "title" not in (await client.patch(ROOT, json={"title": ""})).json()
-            # Neither is a row of the log: what is learnt does not know of them.
-            assert (await client.get(ROOT)).json()["position"] == before
-        async with local().running() as client:
-            assert "title" not in (await client.get("/v1/models")).json()["models"][0]
-            await client.patch(ROOT, json={"title": "Window"})
-            assert (await client.get("/v1/models")).json()["models"][0]["title"] == "Window"
-        async with local().running() as client:
-            # Listed from the store, before anybody has used the model.
-            assert (await client.get("/v1/models")).json()["models"][0]["title"] == "Window"
-
-    run(go())
+async def test_a_title_is_for_people_and_the_name_stays(local):
+    async with local().running() as client:
+        await begun(client)
+        assert "title" not in (await client.get(ROOT)).json()
+        reply = await client.patch(ROOT, json={"title": "  Lines for the window  "})
+        assert (reply.status_code, reply.json()["title"]) == (200, "Lines for the window")
+        assert (await client.get(ROOT)).json()["name"] == "teas"
+        assert (await client.get(f"{ROOT}/task")).json()["title"] == "Lines for the window"
+        assert (await client.get("/v1/models")).json()["models"][0]["title"] == "Lines for the window"
+        for bad in ({"title": "x" * 201}, {"title": "two\nlines"}, {"title": "x\n"}, {"title": 3}, {"name": "x"}):
+            assert (await client.patch(ROOT, json=bad)).status_code == 422, bad
+        assert (await client.patch("/v1/models/other", json={"title": "x"})).status_code == 404
+        before = (await client.get(ROOT)).json()["position"]
+        assert "title" not in (await client.patch(ROOT, json={"title": ""})).json()
+        # Neither is a row of the log: what is learnt does not know of them.
+        assert (await client.get(ROOT)).json()["position"] == before
+    async with local().running() as client:
+        assert "title" not in (await client.get("/v1/models")).json()["models"][0]
+        await client.patch(ROOT, json={"title": "Window"})
+        assert (await client.get("/v1/models")).json()["models"][0]["title"] == "Window"
+    async with local().running() as client:
+        # Listed from the store, before anybody has used the model.
+        assert (await client.get("/v1/models")).json()["models"][0]["title"] == "Window"
 
 
-def test_a_pause_asks_nothing_new_and_loses_no_answer(local):
-    async def go():
-        async with local().running() as client:
-            await begun(client)
-            held = (await asked(client, "ann"))["event"]["event_id"]
-            assert (await client.patch(ROOT, json={"paused": True})).json()["paused"] is True
-            assert (await asked(client, "ann"))["event"]["event_id"] == held
-            told = await asked(client, "bob")
-            assert (told["event"], told["paused"], "done" in told) == (None, True, False)
-            assert told["reason"].startswith("paused")
-            said = {"winner": "tie", "voter": "ann"}
-            assert (await client.post(f"{ROOT}/events/{held}/answer", json=said)).json()["status"] == "learnt"
-            assert (await asked(client, "ann"))["paused"] is True
-            # Rounds of a product are no questions of the pool: it goes on.
-            items = [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}]
-            assert (await client.post(f"{ROOT}/choose", json={"items": items})).status_code == 200
-        async with local().running() as client:
-            assert (await asked(client, "bob"))["paused"] is True
-            assert (await client.get(f"{ROOT}/task")).json()["paused"] is True
-            assert "paused" not in (await client.patch(ROOT, json={"paused": False})).json()
-            assert (await asked(client, "bob"))["event"] is not None
-
-    run(go())
+async def test_a_pause_asks_nothing_new_and_loses_no_answer(local):
+    async with local().running() as client:
+        await begun(client)
+        held = (await asked(client, "ann"))["event"]["event_id"]
+        assert (await client.patch(ROOT, json={"paused": True})).json()["paused"] is True
+        assert (await asked(client, "ann"))["event"]["event_id"] == held
+        told = await asked(client, "bob")
+        assert (told["event"], told["paused"], "done" in told) == (None, True, False)
+        assert told["reason"].startswith("paused")
+        said = {"winner": "tie", "voter": "ann"}
+        assert (await client.post(f"{ROOT}/events/{held}/answer", json=said)).json()["status"] == "learnt"
+        assert (await asked(client, "ann"))["paused"] is True
+        # Rounds of a product are no questions of the pool: it goes on.
+        items = [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}]
+        assert (await client.post(f"{ROOT}/choose", json={"items": items})).status_code == 200
+    async with local().running() as client:
+        assert (await asked(client, "bob"))["paused"] is True
+        assert (await client.get(f"{ROOT}/task")).json()["paused"] is True
+        assert "paused" not in (await client.patch(ROOT, json={"paused": False})).json()
+        assert (await asked(client, "bob"))["event"] is not None
 
 
-def test_flags_are_settled_once_logged_and_stay_so(local, tmp_path):
-    async def go():
-        async with local().running() as client:
-            await begun(client)
-            first, second = await answered(client, "ann"), await answered(client, "bob")
-            assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["error"]["code"] == "not_flagged"
-            for event, voter in ((first, "ann"), (first, "bob"), (second, "bob")):
-                said = {"voter": voter, "comment": f"odd, says {voter}"}
-                assert (await client.post(f"{ROOT}/events/{event}/flag", json=said)).is_success
-            assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["reason"] == "settled"
-            assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["status"] == "repeat"
-            assert (await client.post(f"{ROOT}/events/none/settle")).status_code == 404
-            await client.post(f"{ROOT}/events/{first}/flag", json={"voter": "ann", "comment": "again"})
-            await client.post(f"{ROOT}/erase", json={"voter": "cyd"})
-        async with local().running() as client:
-            await expect(client, first, second)
-
-    async def expect(client, first, second):
+async def test_flags_are_settled_once_logged_and_stay_so(local, tmp_path):
+    async with local().running() as client:
+        await begun(client)
+        first, second = await answered(client, "ann"), await answered(client, "bob")
+        assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["error"]["code"] == "not_flagged"
+        for event, voter in ((first, "ann"), (first, "bob"), (second, "bob")):
+            said = {"voter": voter, "comment": f"odd, says {voter}"}
+            assert (await client.post(f"{ROOT}/events/{event}/flag", json=said)).is_success
+        assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["reason"] == "settled"
+        assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["status"] == "repeat"
+        assert (await client.post(f"{ROOT}/events/none/settle")).status_code == 404
+        await client.post(f"{ROOT}/events/{first}/flag", json={"voter": "ann", "comment": "again"})
+        await client.post(f"{ROOT}/erase", json={"voter": "cyd"})
+    async with local().running() as client:
         summary = (await client.get(ROOT)).json()["summary"]
         assert (summary["flags"], summary["settled"]) == (4, 2)
         rows = (await client.get(f"{ROOT}/latest?kind=flags")).json()["rows"]
@@ -119,54 +107,41 @@ def test_flags_are_settled_once_logged_and_stay_so(local, tmp_path):
         assert (await client.post(f"{ROOT}/erase", json={"voter": "bob"})).is_success
         summary = (await client.get(ROOT)).json()["summary"]
         assert (summary["flags"], summary["settled"]) == (2, 1)
-
-    run(go())
     assert {"flag", "settle"} <= {row.kind for row in rows_of(sqlite(tmp_path), "teas")[1]}
 
 
-def test_progress_counts_towards_the_quota_and_by_person(local):
-    async def go():
-        async with local().running() as client:
-            await begun(client)
-            empty = (await client.get(f"{ROOT}/progress")).json()
-            assert empty == {"pairs": 3, "covered": 0, "quota": 2, "answered": 0, "wanted": 6, "voters": []}
-            for _ in range(3):
-                last = await answered(client, "ann")
-            await answered(client, "bob", "skip")
-            told = (await client.get(f"{ROOT}/progress")).json()
-            assert (told["covered"], told["answered"], told["wanted"]) == (3, 3, 6)
-            assert told["voters"] == [{"name": "ann", "pairs": 3}, {"name": "bob", "pairs": 1}]
-            await client.post(f"{ROOT}/events/{last}/undo", json={"voter": "ann"})
-            told = (await client.get(f"{ROOT}/progress")).json()
-            assert (told["covered"], told["answered"], told["voters"][0]["pairs"]) == (2, 2, 2)
-        async with local().running() as client:
-            assert (await client.get(f"{ROOT}/progress")).json() == told
-
-    run(go())
+async def test_progress_counts_towards_the_quota_and_by_person(local):
+    async with local().running() as client:
+        await begun(client)
+        empty = (await client.get(f"{ROOT}/progress")).json()
+        assert empty == {"pairs": 3, "covered": 0, "quota": 2, "answered": 0, "wanted": 6, "voters": []}
+        for _ in range(3):
+            last = await answered(client, "ann")
+        await answered(client, "bob", "skip")
+        told = (await client.get(f"{ROOT}/progress")).json()
+        assert (told["covered"], told["answered"], told["wanted"]) == (3, 3, 6)
+        assert told["voters"] == [{"name": "ann", "pairs": 3}, {"name": "bob", "pairs": 1}]
+        await client.post(f"{ROOT}/events/{last}/undo", json={"voter": "ann"})
+        told = (await client.get(f"{ROOT}/progress")).json()
+        assert (told["covered"], told["answered"], told["voters"][0]["pairs"]) == (2, 2, 2)
+    async with local().running() as client:
+        assert (await client.get(f"{ROOT}/progress")).json() == told
 
 
 @pytest.mark.parametrize("quota", [None, 1])
-def test_progress_without_a_quota_and_beyond_it(local, quota):
-    async def go():
-        async with local().running() as client:
-            await begun(client, quota=quota)
-            for _ in range(3):
-                event = await answered(client, "ann")
-            # A second answer to a pair counts no further than the quota.
-            await client.post(f"{ROOT}/events/{event}/answer", json={"winner": "tie", "voter": "bob"})
-            told = (await client.get(f"{ROOT}/progress")).json()
-            assert (told["answered"], told["wanted"]) == ((3, 3) if quota else (None, None))
-            assert told["covered"] == 3
-
-    run(go())
-
-
-def test_a_parser_has_no_pairs_to_count(start):
-    server = start()
-    with httpx.Client(base_url=server.address) as client:
+async def test_progress_without_a_quota_and_beyond_it(local, quota):
+    async with local().running() as client:
+        await begun(client, quota=quota)
+        for _ in range(3):
+            event = await answered(client, "ann")
+        # A second answer to a pair counts no further than the quota.
+        await client.post(f"{ROOT}/events/{event}/answer", json={"winner": "tie", "voter": "bob"})
+        told = (await client.get(f"{ROOT}/progress")).json()
+        assert (told["answered"], told["wanted"]) == ((3, 3) if quota else (None, None))
+        assert told["covered"] == 3
         made = {"name": "news", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
-        assert client.post("/v1/models", json=made).status_code == 201
-        assert client.get("/v1/models/news/progress").json()["error"]["code"] == "no_pairs"
+        assert (await client.post("/v1/models", json=made)).status_code == 201
+        assert (await client.get("/v1/models/news/progress")).json()["error"]["code"] == "no_pairs"
 
 
 def test_the_spread_is_that_of_weights_learnt_from_coins():
@@ -183,47 +158,39 @@ def test_the_spread_is_that_of_weights_learnt_from_coins():
     assert np.std(draws, axis=0) == pytest.approx(told, rel=0.064)
 
 
-def test_words_that_decide_stand_out_and_others_do_not(local):
-    async def go():
-        rng = random.Random(3)
-        async with local().running() as client:
-            await client.post("/v1/models", json={"name": "teas", "algorithm": "gnr"})
-            for k in range(80):
-                items = [
-                    {"id": side, "text": f"{word} {rng.choice('pqrs')}x"}
-                    for side, word in (("a", "good"), ("b", "bad"))
-                ]
-                event = (await client.post(f"{ROOT}/choose", json={"items": items})).json()["event_id"]
-                await client.post(f"{ROOT}/events/{event}/answer", json={"winner": "a" if k % 10 else "b"})
-            told = (await client.get(f"{ROOT}/features?count=50&spread=1")).json()
-            plain = (await client.get(f"{ROOT}/features?count=50")).json()
-        liked = {one["name"]: one for one in told["liked"]}
-        assert liked["good"]["weight"] > 2 * liked["good"]["spread"] > 0
-        assert all(one["weight"] < 2 * one["spread"] for name, one in liked.items() if name in ("px", "qx", "rx", "sx"))
-        assert set(plain["liked"][0]) == {"name", "weight"}
-
-    run(go())
+async def test_words_that_decide_stand_out_and_others_do_not(local):
+    rng = random.Random(3)
+    async with local().running() as client:
+        await client.post("/v1/models", json={"name": "teas", "algorithm": "gnr"})
+        for k in range(80):
+            items = [
+                {"id": side, "text": f"{word} {rng.choice('pqrs')}x"} for side, word in (("a", "good"), ("b", "bad"))
+            ]
+            event = (await client.post(f"{ROOT}/choose", json={"items": items})).json()["event_id"]
+            await client.post(f"{ROOT}/events/{event}/answer", json={"winner": "a" if k % 10 else "b"})
+        told = (await client.get(f"{ROOT}/features?count=50&spread=1")).json()
+        plain = (await client.get(f"{ROOT}/features?count=50")).json()
+    liked = {one["name"]: one for one in told["liked"]}
+    assert liked["good"]["weight"] > 2 * liked["good"]["spread"] > 0
+    assert all(one["weight"] < 2 * one["spread"] for name, one in liked.items() if name in ("px", "qx", "rx", "sx"))
+    assert set(plain["liked"][0]) == {"name", "weight"}
 
 
 # Names of features are looked for in a few recent rounds, however long these are.
 
 
 @pytest.mark.parametrize("characters", [1, 200_000])
-def test_features_are_named_after_the_latest_rounds_within_bounds(local, monkeypatch, characters):
+async def test_features_are_named_after_the_latest_rounds_within_bounds(local, monkeypatch, characters):
     monkeypatch.setattr(insight, "_CHARACTERS", characters)
-
-    async def work():
-        async with local().running() as client:
-            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4096}})
-            for turn in range(60):
-                items = [{"id": "a", "text": f"a{turn}"}, {"id": "b", "text": f"b{turn}"}]
-                chosen = (await client.post("/v1/models/m/choose", json={"items": items})).json()
-                path = f"/v1/models/m/events/{chosen['event_id']}/answer"
-                assert (await client.post(path, json={"winner": "a"})).status_code == 200
-            found = (await client.get("/v1/models/m/features?count=1000&spread=true")).json()
-            names = {one["name"] for one in (*found["liked"], *found["disliked"])}
-            assert all(one["spread"] is not None for one in found["liked"])
-            assert names == {"a59"} if characters == 1 else {"a10", "a59", "b59"} <= names
-            assert "a9" not in names
-
-    run(work())
+    async with local().running() as client:
+        await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4096}})
+        for turn in range(60):
+            items = [{"id": "a", "text": f"a{turn}"}, {"id": "b", "text": f"b{turn}"}]
+            chosen = (await client.post("/v1/models/m/choose", json={"items": items})).json()
+            path = f"/v1/models/m/events/{chosen['event_id']}/answer"
+            assert (await client.post(path, json={"winner": "a"})).status_code == 200
+        found = (await client.get("/v1/models/m/features?count=1000&spread=true")).json()
+        names = {one["name"] for one in (*found["liked"], *found["disliked"])}
+        assert all(one["spread"] is not None for one in found["liked"])
+        assert names == {"a59"} if characters == 1 else {"a10", "a59", "b59"} <= names
+        assert "a9" not in names

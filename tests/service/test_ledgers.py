@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from .conftest import run
-
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
 NAMES = ("a", "b", "c")
 
@@ -33,17 +31,14 @@ def changed(rows: list[dict[str, Any]], place: int, body: dict[str, Any], **fiel
     return lines([*rows[:place], {**row, **fields, "body": {**row["body"], **body}}, *rows[place + 1 :]])
 
 
-def test_a_ledger_trains_as_its_rounds_did(local: Any) -> None:
-    async def go() -> None:
-        async with local().running() as client:
-            rows = await ledger(client, 600)
-            await client.post("/v1/models", json=MADE)
-            reply = await client.post("/v1/models/m/log", content=lines(rows))
-            assert reply.json() == {"rounds": 600, "learnt": 600, "passed_over": {"open": 1}}, reply.text
-            old, new = [(await client.get(f"/v1/models/{name}")).json()["summary"] for name in ("old", "m")]
-            assert (old["answers"], old["first_preferred"]) == (new["answers"], new["first_preferred"])
-
-    run(go())
+async def test_a_ledger_trains_as_its_rounds_did(local: Any) -> None:
+    async with local().running() as client:
+        rows = await ledger(client, 600)
+        await client.post("/v1/models", json=MADE)
+        reply = await client.post("/v1/models/m/log", content=lines(rows))
+        assert reply.json() == {"rounds": 600, "learnt": 600, "passed_over": {"open": 1}}, reply.text
+        old, new = [(await client.get(f"/v1/models/{name}")).json()["summary"] for name in ("old", "m")]
+        assert (old["answers"], old["first_preferred"]) == (new["answers"], new["first_preferred"])
 
 
 ROWS = {
@@ -81,33 +76,29 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("last", [2, 1198])
-def test_a_ledger_with_one_bad_row_commits_nothing(local: Any, last: int) -> None:
+async def test_a_ledger_with_one_bad_row_commits_nothing(local: Any, last: int) -> None:
     """Wherever the row is, and however many good ones come before it."""
-
-    async def go() -> None:
-        app = local()
-        async with app.running() as client:
-            rows = await ledger(client, 600)
-            await client.post("/v1/models", json=MADE)
-            places = {kind: next(k for k, row in enumerate(rows) if k >= last and row["kind"] == kind)
-                      for kind in ("choose", "answer")}  # fmt: skip
-            cases = {name: changed(rows, places["choose"], body, **fields) for name, (body, fields) in ROWS.items()}
-            cases |= {name: changed(rows, places["answer"], body) for name, body in ANSWERS.items()}
-            cases["an event twice"] = changed(rows, places["choose"], {}, event_id=rows[1]["event_id"])
-            cases["an answer to nothing"] = changed(rows, places["answer"], {}, event_id="nothing")
-            cases["another kind"] = changed(rows, places["answer"], {}, kind="x")
-            cases["bad bytes"] = lines(rows[:last]) + b'{"kind":"choose","event_id":"\xff"}\n'
-            cases["bad bytes within"] = lines(rows[:last]) + b'{"kind":"choose","event_id":"e","body":"\xff"}\n'
-            cases["a deep body"] = lines(rows[:last]) + b'{"kind":"choose","body":' + b"[" * 971 + b"]" * 971 + b"}\n"
-            cases["half a row"] = lines(rows[:last]) + b'{"kind":'
-            for name, text in cases.items():
-                reply = await client.post("/v1/models/m/log", content=text)
-                assert reply.status_code in (400, 422), (name, reply.status_code, reply.text[:300])
-                info = (await client.get("/v1/models/m")).json()
-                assert (info["position"], info["summary"]["rounds"]) == (0, 0), name
-            assert (await client.post("/v1/models/m/log", content=lines(rows))).status_code == 200
-
-    run(go())
+    app = local()
+    async with app.running() as client:
+        rows = await ledger(client, 600)
+        await client.post("/v1/models", json=MADE)
+        places = {kind: next(k for k, row in enumerate(rows) if k >= last and row["kind"] == kind)
+                  for kind in ("choose", "answer")}  # fmt: skip
+        cases = {name: changed(rows, places["choose"], body, **fields) for name, (body, fields) in ROWS.items()}
+        cases |= {name: changed(rows, places["answer"], body) for name, body in ANSWERS.items()}
+        cases["an event twice"] = changed(rows, places["choose"], {}, event_id=rows[1]["event_id"])
+        cases["an answer to nothing"] = changed(rows, places["answer"], {}, event_id="nothing")
+        cases["another kind"] = changed(rows, places["answer"], {}, kind="x")
+        cases["bad bytes"] = lines(rows[:last]) + b'{"kind":"choose","event_id":"\xff"}\n'
+        cases["bad bytes within"] = lines(rows[:last]) + b'{"kind":"choose","event_id":"e","body":"\xff"}\n'
+        cases["a deep body"] = lines(rows[:last]) + b'{"kind":"choose","body":' + b"[" * 971 + b"]" * 971 + b"}\n"
+        cases["half a row"] = lines(rows[:last]) + b'{"kind":'
+        for name, text in cases.items():
+            reply = await client.post("/v1/models/m/log", content=text)
+            assert reply.status_code in (400, 422), (name, reply.status_code, reply.text[:300])
+            info = (await client.get("/v1/models/m")).json()
+            assert (info["position"], info["summary"]["rounds"]) == (0, 0), name
+        assert (await client.post("/v1/models/m/log", content=lines(rows))).status_code == 200
 
 
 MEMOS: list[dict[str, Any]] = [
@@ -119,19 +110,16 @@ ALGORITHMS = ["vacdb", "rucb", "rmed1", "beat-the-mean", "newtron", "soba", "ban
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_crafted_memo_is_refused_or_learnt(local: Any, algorithm: str) -> None:
-    async def go() -> None:
-        async with local().running() as client:
-            rows = await ledger(client, 6, algorithm=algorithm)
-            for number, memo in enumerate(MEMOS):
-                name = f"m{number}"
-                await client.post("/v1/models", json={**MADE, "algorithm": algorithm, "name": name})
-                place = next(k for k, row in enumerate(rows) if row["kind"] == "choose")
-                reply = await client.post(f"/v1/models/{name}/log", content=changed(rows, place, {"memo": memo}))
-                assert reply.status_code in (200, 422), (memo, reply.text)
-                items = [{"id": one, "vector": [1, place, 0, 1]} for place, one in enumerate(NAMES)]
-                chosen = await client.post(f"/v1/models/{name}/choose", json={"items": items})
-                assert chosen.status_code == 200, (memo, chosen.text)
-                assert (await client.get(f"/v1/models/{name}/file")).status_code == 200
-
-    run(go())
+async def test_a_crafted_memo_is_refused_or_learnt(local: Any, algorithm: str) -> None:
+    async with local().running() as client:
+        rows = await ledger(client, 6, algorithm=algorithm)
+        for number, memo in enumerate(MEMOS):
+            name = f"m{number}"
+            await client.post("/v1/models", json={**MADE, "algorithm": algorithm, "name": name})
+            place = next(k for k, row in enumerate(rows) if row["kind"] == "choose")
+            reply = await client.post(f"/v1/models/{name}/log", content=changed(rows, place, {"memo": memo}))
+            assert reply.status_code in (200, 422), (memo, reply.text)
+            items = [{"id": one, "vector": [1, place, 0, 1]} for place, one in enumerate(NAMES)]
+            chosen = await client.post(f"/v1/models/{name}/choose", json={"items": items})
+            assert chosen.status_code == 200, (memo, chosen.text)
+            assert (await client.get(f"/v1/models/{name}/file")).status_code == 200

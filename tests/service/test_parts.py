@@ -11,8 +11,6 @@ from conquer.features.featurizer import Featurizer
 from conquer.registry import make
 from conquer.session import Session
 
-from .conftest import run
-
 TEXTS = ["good green tea", "stale dust", "iron pot", "blue mug"]
 rng = np.random.default_rng(3)
 ITEMS = [
@@ -62,19 +60,15 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_service_and_a_session_agree(local, case):
+async def test_the_service_and_a_session_agree(local, case):
     """Also with labels and meta, which change nothing, and when everything is read back from the log."""
     parts, features, context = CASES[case]
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            shown = await play(client, only(*parts, *SHOWN), rounds=20, context=context, features=features)
-            app.server.engine.models.clear()
-            await client.get("/v1/models/m")
-            return shown, app.server.engine.models["m"].learner.learner.model.weights()
-
-    shown, weights = run(go())
+    app = local()
+    async with app.running() as client:
+        shown = await play(client, only(*parts, *SHOWN), rounds=20, context=context, features=features)
+        app.server.engine.models.clear()
+        await client.get("/v1/models/m")
+        weights = app.server.engine.models["m"].learner.learner.model.weights()
     # Without settings, vectors alone are learnt as they are by both.
     learn = {"learn": tuple(features["learn"])} if "learn" in features else {}
     unset = not learn and "products" not in features
@@ -91,7 +85,7 @@ def test_the_service_and_a_session_agree(local, case):
     assert np.array_equal(session.learner.model.weights(), weights)
 
 
-def test_what_cannot_be_learnt_is_one_plain_line(local):
+async def test_what_cannot_be_learnt_is_one_plain_line(local):
     rounds = {
         "expected text or features or vector": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}],
         "the same parts of all items are learnt, vector of the first; 'b' has text": [
@@ -104,40 +98,33 @@ def test_what_cannot_be_learnt_is_one_plain_line(local):
         "length <= 500": [{"id": "a", "text": "x", "label": "x" * 501}],
     }
     contexts = {"room for a text, got 'user'": {"vector": [1.0], "user": "a"}, "'x' must be a text": {"x": [1.0]}}
-
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4}})
-            for message, items in rounds.items():
-                reply = await client.post("/v1/models/m/choose", json={"items": items})
-                assert (reply.status_code, message in reply.json()["error"]["message"]) == (422, True), reply.text
-            for message, context in contexts.items():
-                reply = await client.post("/v1/models/m/choose", json={"items": only("text"), "context": context})
-                assert (reply.status_code, message in reply.json()["error"]["message"]) == (422, True), reply.text
-            reply = await client.post("/v1/models", json={"name": "n", "features": {"learn": ["text", "vector"]}})
-            assert (reply.status_code, "not both" in reply.text) == (422, True)
-            told = (await client.get("/v1/models/m")).json()["summary"]
-            assert told["rounds"] == 0
-
-    run(go())
+    async with local().running() as client:
+        await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4}})
+        for message, items in rounds.items():
+            reply = await client.post("/v1/models/m/choose", json={"items": items})
+            assert (reply.status_code, message in reply.json()["error"]["message"]) == (422, True), reply.text
+        for message, context in contexts.items():
+            reply = await client.post("/v1/models/m/choose", json={"items": only("text"), "context": context})
+            assert (reply.status_code, message in reply.json()["error"]["message"]) == (422, True), reply.text
+        reply = await client.post("/v1/models", json={"name": "n", "features": {"learn": ["text", "vector"]}})
+        assert (reply.status_code, "not both" in reply.text) == (422, True)
+        told = (await client.get("/v1/models/m")).json()["summary"]
+        assert told["rounds"] == 0
 
 
-def test_exports_hold_texts_labels_meta_and_images(local):
-    async def go():
-        async with local().running() as client:
-            context = {"text": "for two", "vector": [1.0]}
-            await play(client, only("text", "vector", *SHOWN), rounds=3, context=context, features={"dim": 64})
-            read = {form: (await client.get(f"/v1/models/m/log?format={form}")).text for form in ("preferences", "csv")}
-            preferences = [json.loads(line) for line in read["preferences"].splitlines()]
-            latest = (await client.get("/v1/models/m/latest")).json()["rows"]
-            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
-            await client.post("/v1/models", json={"name": "again", "algorithm": "gnr", "features": {"dim": 64}})
-            replayed = (await client.post("/v1/models/again/log", content=ledger)).json()
-            erased = await client.post("/v1/models/m/erase", json={"voter": "ann"})
-            left = (await client.get("/v1/models/m/log")).text
-            return preferences, list(csv.DictReader(io.StringIO(read["csv"]))), latest, replayed, erased, left
-
-    preferences, table, latest, replayed, erased, left = run(go())
+async def test_exports_hold_texts_labels_meta_and_images(local):
+    async with local().running() as client:
+        context = {"text": "for two", "vector": [1.0]}
+        await play(client, only("text", "vector", *SHOWN), rounds=3, context=context, features={"dim": 64})
+        read = {form: (await client.get(f"/v1/models/m/log?format={form}")).text for form in ("preferences", "csv")}
+        preferences = [json.loads(line) for line in read["preferences"].splitlines()]
+        latest = (await client.get("/v1/models/m/latest")).json()["rows"]
+        ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+        await client.post("/v1/models", json={"name": "again", "algorithm": "gnr", "features": {"dim": 64}})
+        replayed = (await client.post("/v1/models/again/log", content=ledger)).json()
+        erased = await client.post("/v1/models/m/erase", json={"voter": "ann"})
+        left = (await client.get("/v1/models/m/log")).text
+    table = list(csv.DictReader(io.StringIO(read["csv"])))
     by_text = {item["text"]: item for item in ITEMS}
     for one in preferences:
         assert one["prompt"] == "for two"
@@ -157,26 +144,20 @@ def test_exports_hold_texts_labels_meta_and_images(local):
     assert "ann" not in left.replace('"author":"ann"', "")
 
 
-def test_plain_items_export_what_they_did(local):
-    async def go():
-        async with local().running() as client:
-            await play(client, only("text"), rounds=1, features={"dim": 64})
-            return (await client.get("/v1/models/m/log?format=preferences")).json()
-
-    assert not {f"{role}_{name}" for role in ("chosen", "rejected") for name in SHOWN} & {*run(go())}
+async def test_plain_items_export_what_they_did(local):
+    async with local().running() as client:
+        await play(client, only("text"), rounds=1, features={"dim": 64})
+        exported = (await client.get("/v1/models/m/log?format=preferences")).json()
+        assert not {f"{role}_{name}" for role in ("chosen", "rejected") for name in SHOWN} & {*exported}
 
 
-def test_a_pool_shows_everything_and_learns_its_part(local):
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "format": "code"})
-            lines = "\n".join(map(json.dumps, only("text", "vector", *SHOWN)))
-            reply = (await client.post("/v1/models/m/items", content=lines.encode())).json()
-            question = (await client.post("/v1/models/m/next", json={"voter": "ann"})).json()
-            task = (await client.get("/v1/models/m/task")).json()
-            return reply, question, task
-
-    reply, question, task = run(go())
+async def test_a_pool_shows_everything_and_learns_its_part(local):
+    async with local().running() as client:
+        await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "format": "code"})
+        lines = "\n".join(map(json.dumps, only("text", "vector", *SHOWN)))
+        reply = (await client.post("/v1/models/m/items", content=lines.encode())).json()
+        question = (await client.post("/v1/models/m/next", json={"voter": "ann"})).json()
+        task = (await client.get("/v1/models/m/task")).json()
     assert (reply["items"], reply.get("unused"), reply.get("features")) == (4, None, None)
     assert {*reply["shown"]} == SHOWN
     by_id = {item["id"]: item for item in only("text", "vector", *SHOWN)}

@@ -17,7 +17,6 @@ from conquer.service.model.reading import Reader
 from conquer.service.model.records import Decision, Entry, Event
 from conquer.service.model.schemas import LARGEST, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Limits
-from conquer.service.work import parse_learner
 
 from .conftest import run
 
@@ -153,14 +152,6 @@ def test_a_round_of_a_batch_keeps_its_own_bytes_alone(local: Any) -> None:
             assert held < 1000
 
     run(go())
-
-
-def test_counting_words_keeps_no_text() -> None:
-    from conquer.service.model.schemas import Item
-
-    text = "1\tone\n2\ttwo\n# three\n" + "x" * 1_000_000
-    assert parse_learner.words(Item("a", text=text)) == 2
-    assert all(isinstance(part, int) for pair in parse_learner._counts.items() for part in pair)
 
 
 def test_a_round_of_a_batch_is_no_larger_than_one_alone(local: Any) -> None:

@@ -1,6 +1,7 @@
 """Parse questions: one sentence for one person at a time, the fold read back to the same bits, trees and parser out."""
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -11,8 +12,6 @@ import pytest
 from conquer.data.treebank import parse
 from conquer.service.jobs.upkeep import measure_all
 from conquer.service.work import parse_learner, parse_results
-
-from .conftest import run
 
 WORDS = {"the": "DET", "small": "ADJ", "dog": "NOUN", "cat": "NOUN", "saw": "VERB", "fed": "VERB"}
 
@@ -42,6 +41,15 @@ GOLD = {one.forms: one.heads for one in parse(TREEBANK)}
 MADE = {"name": "p", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
 
 
+@contextlib.asynccontextmanager
+async def parser(local, bank=TREEBANK, **settings):
+    app = local()
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json={**MADE, **settings})).status_code == 201
+        assert (await client.post("/v1/models/p/items", content=bank.encode())).status_code == 200
+        yield client, app.server
+
+
 async def answer_all(client, voter: str, count: int) -> int:
     """Answer with the right head; how many questions had none of the two right."""
     neither = 0
@@ -59,196 +67,152 @@ async def answer_all(client, voter: str, count: int) -> int:
     return neither
 
 
-def test_questions_teach_a_parser(local):
+async def test_questions_teach_a_parser(local):
     from conquer.parsing.parser import loads
 
-    async def go():
-        app = local(snapshot_every=6)
-        async with app.running() as client:
-            assert (await client.post("/v1/models", json=MADE)).status_code == 201
-            assert (
-                await client.post("/v1/models", json={**MADE, "name": "q", "parameters": {"x": 1}})
-            ).status_code == 422
-            assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).json()["groups"] == 4
-            assert (await client.post("/v1/models/p/items", content=b"1\tbroken")).status_code == 422
-            held = await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
-            assert held.status_code == 200, held.text
-            before = (await client.get("/v1/models/p/parser")).json()
-            assert (before["sentences"], before["words"], before["held_out"]) == (4, 21, 4)
-            views = [
-                (await client.post("/v1/models/p/next", json={"voter": v})).json() for v in ("ann", "bob", "cy", "di")
-            ]
-            assert len({view["parse"]["id"] for view in views}) == 4
-            assert (await client.post("/v1/models/p/next", json={"voter": "ed"})).json()["event"] is None
-            for voter in ("ann", "bob", "cy", "di"):
-                await answer_all(client, voter, 6)
-            after_ = (await client.get("/v1/models/p/parser")).json()
-            assert after_["uas"] > before["uas"] + 0.3
-            weights = app.server.engine.models["p"].learner.learner.model.weights()
-            app.server.engine.models.clear()
-            trees = parse((await client.get("/v1/models/p/trees")).text)
-            assert [len(one) for one in trees] == [5, 6, 7, 3]
-            assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), weights)
-            parser = loads((await client.get("/v1/models/p/parser/file")).content)
-            assert [one.heads for one in parser.parse(parse(TREEBANK))] == [one.heads for one in trees]
-            info = (await client.get("/v1/models/p")).json()
-            for task in app.server._tasks:
-                task.cancel()  # by the clock a parser is measured, which loads it
-            await asyncio.gather(*app.server._tasks, return_exceptions=True)
-            await client.get("/v1/models/p")  # what they had put into the queue has been done by then
-            app.server.engine.models.clear()
-            assert (await client.get("/v1/models")).json()["models"] == [info]
-            assert not app.server.engine.models
-
-    run(go())
+    app = local(snapshot_every=6)
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json=MADE)).status_code == 201
+        assert (await client.post("/v1/models", json={**MADE, "name": "q", "parameters": {"x": 1}})).status_code == 422
+        assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).json()["groups"] == 4
+        assert (await client.post("/v1/models/p/items", content=b"1\tbroken")).status_code == 422
+        held = await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
+        assert held.status_code == 200, held.text
+        before = (await client.get("/v1/models/p/parser")).json()
+        assert (before["sentences"], before["words"], before["held_out"]) == (4, 21, 4)
+        views = [(await client.post("/v1/models/p/next", json={"voter": v})).json() for v in ("ann", "bob", "cy", "di")]
+        assert len({view["parse"]["id"] for view in views}) == 4
+        assert (await client.post("/v1/models/p/next", json={"voter": "ed"})).json()["event"] is None
+        for voter in ("ann", "bob", "cy", "di"):
+            await answer_all(client, voter, 6)
+        after_ = (await client.get("/v1/models/p/parser")).json()
+        assert after_["uas"] > before["uas"] + 0.3
+        weights = app.server.engine.models["p"].learner.learner.model.weights()
+        app.server.engine.models.clear()
+        trees = parse((await client.get("/v1/models/p/trees")).text)
+        assert [len(one) for one in trees] == [5, 6, 7, 3]
+        assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), weights)
+        exported = loads((await client.get("/v1/models/p/parser/file")).content)
+        assert [one.heads for one in exported.parse(parse(TREEBANK))] == [one.heads for one in trees]
+        info = (await client.get("/v1/models/p")).json()
+        for task in app.server._tasks:
+            task.cancel()  # by the clock a parser is measured, which loads it
+        await asyncio.gather(*app.server._tasks, return_exceptions=True)
+        await client.get("/v1/models/p")  # what they had put into the queue has been done by then
+        app.server.engine.models.clear()
+        assert (await client.get("/v1/models")).json()["models"] == [info]
+        assert not app.server.engine.models
 
 
-def test_new_models_start_from_rules_over_tags(local):
+async def test_new_models_start_from_rules_over_tags(local):
     """The first questions offer likely heads, unless the settings ask for a start from zero."""
-
-    async def go():
-        async with local().running() as client:
-            neither = {}
-            for prior, given in (("upos", {}), ("none", {"prior": "none"})):
-                new = {**MADE, "believe": None, "parameters": {"bits": 14, **given}}
-                await client.post("/v1/models", json=new)
-                await client.post("/v1/models/p/items", content=TREEBANK.encode())
-                neither[prior] = await answer_all(client, "ann", 8)
-                await client.delete("/v1/models/p")
-            assert neither["upos"] == 0 < neither["none"]
-            wrong = await client.post("/v1/models", json={**MADE, "parameters": {"prior": "xpos"}})
-            assert wrong.status_code == 422
-            assert "prior must be one of" in wrong.text
-
-    run(go())
-
-
-def test_undoing_gives_the_word_back(local):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
+    async with local().running() as client:
+        neither = {}
+        for prior, given in (("upos", {}), ("none", {"prior": "none"})):
+            new = {**MADE, "believe": None, "parameters": {"bits": 14, **given}}
+            await client.post("/v1/models", json=new)
             await client.post("/v1/models/p/items", content=TREEBANK.encode())
-            question = (await client.post("/v1/models/p/next", json={"voter": "ann"})).json()
-            before = app.server.engine.models["p"].learner.learner.model.weights()
-            event = f"/v1/models/p/events/{question['event']['event_id']}"
-            await client.post(f"{event}/answer", json={"winner": question["event"]["left"], "voter": "ann"})
-            assert sum(map(len, app.server.engine.models["p"].tally.asked.values())) == 1
-            await client.post(f"{event}/undo", json={"voter": "ann"})
-            assert app.server.engine.models["p"].tally.asked == {}
-            assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), before)
-
-    run(go())
+            neither[prior] = await answer_all(client, "ann", 8)
+            await client.delete("/v1/models/p")
+        assert neither["upos"] == 0 < neither["none"]
+        wrong = await client.post("/v1/models", json={**MADE, "parameters": {"prior": "xpos"}})
+        assert wrong.status_code == 422
+        assert "prior must be one of" in wrong.text
 
 
-def test_the_curve_survives_a_restart(local):
-    async def look(expected: int | None):
-        async with local().running() as client:
-            if expected is None:
-                await client.post("/v1/models", json=MADE)
-                await client.post("/v1/models/p/items", content=TREEBANK.encode())
-                await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
-                for _ in range(3):
-                    await answer_all(client, "ann", 3)
-                    await client.get("/v1/models/p/parser")
+async def test_undoing_gives_the_word_back(local):
+    async with parser(local) as (client, server):
+        question = (await client.post("/v1/models/p/next", json={"voter": "ann"})).json()
+        before = server.engine.models["p"].learner.learner.model.weights()
+        event = f"/v1/models/p/events/{question['event']['event_id']}"
+        await client.post(f"{event}/answer", json={"winner": question["event"]["left"], "voter": "ann"})
+        assert sum(map(len, server.engine.models["p"].tally.asked.values())) == 1
+        await client.post(f"{event}/undo", json={"voter": "ann"})
+        assert server.engine.models["p"].tally.asked == {}
+        assert np.array_equal(server.engine.models["p"].learner.learner.model.weights(), before)
+
+
+async def test_the_curve_survives_a_restart(local):
+    async with parser(local) as (client, _server):
+        await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
+        for _ in range(3):
+            await answer_all(client, "ann", 3)
             found = (await client.get("/v1/models/p/parser")).json()
-            again = (await client.get("/v1/models/p/parser")).json()
-            assert found == again
-            assert found["uas"] == found["history"][-1][1]
-            assert expected in (None, found["history"])
-            assert (await client.get("/v1/models/p/log")).text.count('"kind":"measure"') == len(found["history"])
-            return found["history"]
-
-    history = run(look(None))
-    assert len(history) == 3
-    assert [row[2] for row in history] == [4, 4, 4]
-    assert run(look(history)) == history
+        assert [row[2] for row in found["history"]] == [4, 4, 4]
+        assert found["uas"] == found["history"][-1][1]
+    async with local().running() as client:
+        # Measured again only after more answers.
+        assert (await client.get("/v1/models/p/parser")).json() == found
+        assert (await client.get("/v1/models/p/log")).text.count('"kind":"measure"') == 3
 
 
-def test_questions_come_again_to_the_same_person_and_to_others(local):
+async def test_questions_come_again_to_the_same_person_and_to_others(local):
     """Ann changes her mind about nothing, Bob says the opposite of everything: what leads see tells them apart."""
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json={**MADE, "planted": 0.4})
-            await client.post("/v1/models/p/items", content=TREEBANK.encode())
-            first: dict[tuple, str] = {}
-            replies = {"ann": [], "bob": []}
-            for turn in range(60):
-                voter = ("ann", "bob")[turn % 2]
-                question = (await client.post("/v1/models/p/next", json={"voter": voter})).json()
-                if question["event"] is None:
-                    continue
-                view = question["parse"]
-                key = (view["id"], view["word"], frozenset(view["candidates"]))
-                said = first.setdefault(key, str(min(view["candidates"])))
-                if voter == "bob":
-                    said = next(str(head) for head in view["candidates"] if str(head) != said)
-                path = f"/v1/models/p/events/{question['event']['event_id']}/answer"
-                replies[voter].append((await client.post(path, json={"winner": said, "voter": voter})).json())
-            summary = (await client.get("/v1/models/p")).json()["summary"]
-            again = sum(one.get("reason") == "planted" for said in replies.values() for one in said)
-            assert again == summary["planted"]["answers"] + summary["planted_between"]["answers"] > 5
-            assert summary["people"]["ann"]["agreement"] == 1.0
-            assert summary["people"]["bob"]["agreement"] == 1.0
-            assert summary["planted_between"] == {"answers": 4, "agreement": 0.0}
-            assert summary["answers"]["learnt"] == sum(map(len, app.server.engine.models["p"].tally.asked.values()))
-            rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
-            assert len(rows) == summary["answers"]["learnt"]
-
-    run(go())
+    async with parser(local, planted=0.4) as (client, server):
+        first: dict[tuple, str] = {}
+        replies = {"ann": [], "bob": []}
+        for turn in range(60):
+            voter = ("ann", "bob")[turn % 2]
+            question = (await client.post("/v1/models/p/next", json={"voter": voter})).json()
+            if question["event"] is None:
+                continue
+            view = question["parse"]
+            key = (view["id"], view["word"], frozenset(view["candidates"]))
+            said = first.setdefault(key, str(min(view["candidates"])))
+            if voter == "bob":
+                said = next(str(head) for head in view["candidates"] if str(head) != said)
+            path = f"/v1/models/p/events/{question['event']['event_id']}/answer"
+            replies[voter].append((await client.post(path, json={"winner": said, "voter": voter})).json())
+        summary = (await client.get("/v1/models/p")).json()["summary"]
+        again = sum(one.get("reason") == "planted" for said in replies.values() for one in said)
+        assert again == summary["planted"]["answers"] + summary["planted_between"]["answers"] > 5
+        assert summary["people"]["ann"]["agreement"] == 1.0
+        assert summary["people"]["bob"]["agreement"] == 1.0
+        assert summary["planted_between"] == {"answers": 4, "agreement": 0.0}
+        assert summary["answers"]["learnt"] == sum(map(len, server.engine.models["p"].tally.asked.values()))
+        rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
+        assert len(rows) == summary["answers"]["learnt"]
 
 
-def test_neither_passes_on_to_the_next_word(local):
+async def test_neither_passes_on_to_the_next_word(local):
     """A parser that learnt nothing would ask the same again, so a word that nobody can answer is left alone."""
-
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json=MADE)
-            await client.post("/v1/models", json={**MADE, "name": "t", "parameters": {"bits": 8, "neither": "tie"}})
-            for name, outcome in (("p", "ignored"), ("t", "learnt")):
-                await client.post(f"/v1/models/{name}/items", content=sentence(1, "dog fed cat", [2, 0, 2]).encode())
-                words = []
-                for winner in ("both_bad", "skip", "both_bad"):
-                    question = (await client.post(f"/v1/models/{name}/next", json={"voter": "ann"})).json()
-                    words.append(question["parse"]["word"])
-                    path = f"/v1/models/{name}/events/{question['event']['event_id']}/answer"
-                    reply = (await client.post(path, json={"winner": winner, "voter": "ann"})).json()
-                    assert reply["status"] == ("ignored" if winner == "skip" else outcome)
-                assert sorted(words) == [1, 2, 3]
-                last = (await client.post(f"/v1/models/{name}/next", json={"voter": "ann"})).json()
-                assert last["reason"] == "every word has been asked about"
-
-    run(go())
+    async with local().running() as client:
+        await client.post("/v1/models", json=MADE)
+        await client.post("/v1/models", json={**MADE, "name": "t", "parameters": {"bits": 8, "neither": "tie"}})
+        for name, outcome in (("p", "ignored"), ("t", "learnt")):
+            await client.post(f"/v1/models/{name}/items", content=sentence(1, "dog fed cat", [2, 0, 2]).encode())
+            words = []
+            for winner in ("both_bad", "skip", "both_bad"):
+                question = (await client.post(f"/v1/models/{name}/next", json={"voter": "ann"})).json()
+                words.append(question["parse"]["word"])
+                path = f"/v1/models/{name}/events/{question['event']['event_id']}/answer"
+                reply = (await client.post(path, json={"winner": winner, "voter": "ann"})).json()
+                assert reply["status"] == ("ignored" if winner == "skip" else outcome)
+            assert sorted(words) == [1, 2, 3]
+            last = (await client.post(f"/v1/models/{name}/next", json={"voter": "ann"})).json()
+            assert last["reason"] == "every word has been asked about"
 
 
 @pytest.mark.parametrize("comments", [True, False])
-def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comments):
+async def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comments):
     """With the exported trees, and with the file that was uploaded: both know the sentences by the same ids."""
     from conquer.parsing.parser import load
 
     bank = TREEBANK if comments else "".join(f"{line}\n" for line in TREEBANK.split("\n") if not line.startswith("#"))
     (tmp_path / "own.conllu").write_text(bank)
-
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json=MADE)
-            await client.post("/v1/models/p/items", content=bank.encode())
-            await answer_all(client, "ann", 30)
-            undone = (await client.get("/v1/models/p/latest")).json()["rows"][0]["event"]
-            assert (await client.post(f"/v1/models/p/events/{undone}/undo", json={"voter": "ann"})).status_code == 200
-            for name, path in (("answers.jsonl", "log?format=answers"), ("trees.conllu", "trees")):
-                reply = await client.get(f"/v1/models/p/{path}")
-                assert reply.status_code == 200, reply.text
-                (tmp_path / name).write_bytes(reply.content)
-            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
-            assert (await client.get("/v1/models/m/log?format=answers")).status_code == 409
-            # Two heads of a word are no two items: a parser has answers, and no preferences.
-            assert (await client.get("/v1/models/p/log?format=preferences")).text == ""
-            return (await client.get("/v1/models/p")).json()["summary"]["answers"]
-
-    answers = run(go())
+    async with parser(local, bank) as (client, _server):
+        await answer_all(client, "ann", 30)
+        undone = (await client.get("/v1/models/p/latest")).json()["rows"][0]["event"]
+        assert (await client.post(f"/v1/models/p/events/{undone}/undo", json={"voter": "ann"})).status_code == 200
+        for name, path in (("answers.jsonl", "log?format=answers"), ("trees.conllu", "trees")):
+            reply = await client.get(f"/v1/models/p/{path}")
+            assert reply.status_code == 200, reply.text
+            (tmp_path / name).write_bytes(reply.content)
+        await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
+        assert (await client.get("/v1/models/m/log?format=answers")).status_code == 409
+        # Two heads of a word are no two items: a parser has answers, and no preferences.
+        assert (await client.get("/v1/models/p/log?format=preferences")).text == ""
+        answers = (await client.get("/v1/models/p")).json()["summary"]["answers"]
     rows = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     assert len(rows) == answers["learnt"] + sum(answers["ignored"].values()) == 20
     for given in ("trees.conllu", "own.conllu"):
@@ -267,26 +231,21 @@ def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comment
     assert trained[0].any()
 
 
-def test_the_same_sentences_twice_keep_their_own_answers(local):
-    async def go():
-        async with local().running() as client:
-            await client.post("/v1/models", json=MADE)
-            for _ in range(2):
-                assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
-            await answer_all(client, "ann", 60)
-            trees = parse((await client.get("/v1/models/p/trees")).text)
-            assert len({one.id for one in trees}) == 8
-            rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
-            assert {json.loads(row)["sentence"] for row in rows} == {one.id for one in trees}
-            assert len(rows) == 42
-
-    run(go())
+async def test_the_same_sentences_twice_keep_their_own_answers(local):
+    async with parser(local) as (client, _server):
+        assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
+        await answer_all(client, "ann", 60)
+        trees = parse((await client.get("/v1/models/p/trees")).text)
+        assert len({one.id for one in trees}) == 8
+        rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
+        assert {json.loads(row)["sentence"] for row in rows} == {one.id for one in trees}
+        assert len(rows) == 42
 
 
 # How good parsers are is measured now and then, each by itself.
 
 
-def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypatch):
+async def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypatch):
     due = parse_results._due
 
     def broken(turn):
@@ -294,21 +253,18 @@ def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypa
             raise ArithmeticError("cannot be parsed")
         return due(turn)
 
-    async def go():
-        app = local()
-        async with app.running() as client:
-            for name in ("a", "b"):
-                await client.post("/v1/models", json={**MADE, "name": name})
-                await client.post(f"/v1/models/{name}/items?held_out=1", content=TREEBANK.encode())
-            for failing, alarms, measured in ((broken, ["measure:a"], [0, 1]), (due, [], [1, 1])):
-                monkeypatch.setattr(parse_results, "_due", failing)
-                await asyncio.get_running_loop().run_in_executor(None, measure_all, app.server.engine)
-                standing = [kind for kind, _ in app.server.alarms.standing()]
-                assert [kind for kind in standing if kind.startswith("measure")] == alarms
-                logs = [(await client.get(f"/v1/models/{name}/log")).text for name in ("a", "b")]
-                assert [text.count('"kind":"measure"') for text in logs] == measured
-
-    run(go())
+    app = local()
+    async with app.running() as client:
+        for name in ("a", "b"):
+            await client.post("/v1/models", json={**MADE, "name": name})
+            await client.post(f"/v1/models/{name}/items?held_out=1", content=TREEBANK.encode())
+        for failing, alarms, measured in ((broken, ["measure:a"], [0, 1]), (due, [], [1, 1])):
+            monkeypatch.setattr(parse_results, "_due", failing)
+            await asyncio.get_running_loop().run_in_executor(None, measure_all, app.server.engine)
+            standing = [kind for kind, _ in app.server.alarms.standing()]
+            assert [kind for kind in standing if kind.startswith("measure")] == alarms
+            logs = [(await client.get(f"/v1/models/{name}/log")).text for name in ("a", "b")]
+            assert [text.count('"kind":"measure"') for text in logs] == measured
 
 
 def test_a_sentence_whose_name_has_control_characters_is_asked_about():

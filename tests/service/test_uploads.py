@@ -43,87 +43,75 @@ class StoppedError(Exception):
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("most", [2, 99])
-def test_an_upload_that_another_overtakes_is_refused_and_leaves_nothing(local, step, most) -> None:
+async def test_an_upload_that_another_overtakes_is_refused_and_leaves_nothing(local, step, most) -> None:
     """Whichever step the other comes in before, and whether it has begun or is done: the later one has the model."""
+    app = local()
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json=TEXTS)).status_code == 201
+        engine, steps, others = app.server.engine, [], []
 
-    async def go():
-        app = local()
-        async with app.running() as client:
-            assert (await client.post("/v1/models", json=TEXTS)).status_code == 201
-            engine, steps, others = app.server.engine, [], []
+        def other(work):
+            others.append(work)
+            if len(others) > most:
+                raise StoppedError
+            return engine.call_now("m", work)
 
-            def other(work):
-                others.append(work)
-                if len(others) > most:
-                    raise StoppedError
-                return engine.call_now("m", work)
+        def interrupted(work):
+            if len(steps) == step:
+                with contextlib.suppress(StoppedError):
+                    assert add(other, "new") == 12
+            steps.append(work)
+            return engine.call_now("m", work)
 
-            def interrupted(work):
-                if len(steps) == step:
-                    with contextlib.suppress(StoppedError):
-                        assert add(other, "new") == 12
-                steps.append(work)
-                return engine.call_now("m", work)
+        def first() -> None:
+            with pytest.raises(RefusalError) as caught:
+                add(interrupted, "old")
+            assert (caught.value.kind, caught.value.code) == (Kind.CONFLICT, "uploaded")
 
-            def first() -> None:
-                with pytest.raises(RefusalError) as caught:
-                    add(interrupted, "old")
-                assert (caught.value.kind, caught.value.code) == (Kind.CONFLICT, "uploaded")
-
-            await asyncio.to_thread(first)
-            there = 12 if most > 2 else 0
-            assert await count_items(client, app) == there
-            reply = await client.post("/v1/models/m/items", content=lines("old"))
-            assert reply.json() == {"items": 12, "groups": 1}
-            assert await count_items(client, app) == there + 12
-
-    run(go())
+        await asyncio.to_thread(first)
+        there = 12 if most > 2 else 0
+        assert await count_items(client, app) == there
+        reply = await client.post("/v1/models/m/items", content=lines("old"))
+        assert reply.json() == {"items": 12, "groups": 1}
+        assert await count_items(client, app) == there + 12
 
 
 @pytest.mark.parametrize("made", [True, False])
 @pytest.mark.parametrize("step", [0, 1, 2, 3])
-def test_an_upload_whose_commit_gets_no_reply_is_told_the_truth(local, made, step) -> None:
+async def test_an_upload_whose_commit_gets_no_reply_is_told_the_truth(local, made, step) -> None:
     """The last step is done again; before it the outcome is unknown, and sent again the items are there once."""
+    app = local()
+    async with app.running() as client:
+        await client.post("/v1/models", json=TEXTS)
+        engine, steps = app.server.engine, []
 
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=TEXTS)
-            engine, steps = app.server.engine, []
+        def ask(work):
+            steps.append(work)
+            if len(steps) - 1 != step:
+                return engine.call_now("m", work)
+            with losing(app.server.database, made):
+                return engine.call_now("m", work)
 
-            def ask(work):
-                steps.append(work)
-                if len(steps) - 1 != step:
-                    return engine.call_now("m", work)
-                with losing(app.server.database, made):
-                    return engine.call_now("m", work)
-
-            if step == 3:
-                assert await asyncio.to_thread(add, ask, "i") == 12
-            else:
-                with pytest.raises(RefusalError) as caught:
-                    await asyncio.to_thread(add, ask, "i")
-                assert caught.value.kind is Kind.INDETERMINATE
-                assert (await client.post("/v1/models/m/items", content=lines("i"))).status_code == 200
-            assert await count_items(client, app) == 12
-
-    run(go())
-
-
-def test_work_that_writes_no_row_is_not_taken_for_undone(local) -> None:
-    """It may have written elsewhere: whether a commit without a reply was made is not known."""
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            runs = []
-            with losing(app.server.database, made=False), pytest.raises(RefusalError) as caught:
-                await asyncio.to_thread(app.server.engine.call_now, "m", runs.append)
+        if step == 3:
+            assert await asyncio.to_thread(add, ask, "i") == 12
+        else:
+            with pytest.raises(RefusalError) as caught:
+                await asyncio.to_thread(add, ask, "i")
             assert caught.value.kind is Kind.INDETERMINATE
-            assert len(runs) == 1
+            assert (await client.post("/v1/models/m/items", content=lines("i"))).status_code == 200
+        assert await count_items(client, app) == 12
 
-    run(go())
+
+async def test_work_that_writes_no_row_is_not_taken_for_undone(local) -> None:
+    """It may have written elsewhere: whether a commit without a reply was made is not known."""
+    app = local()
+    async with app.running() as client:
+        await client.post("/v1/models", json=MADE)
+        runs = []
+        with losing(app.server.database, made=False), pytest.raises(RefusalError) as caught:
+            await asyncio.to_thread(app.server.engine.call_now, "m", runs.append)
+        assert caught.value.kind is Kind.INDETERMINATE
+        assert len(runs) == 1
 
 
 LONG = "ä" * 190_000
@@ -153,18 +141,14 @@ def check_chunks(address: str, rounds: int) -> None:
         assert len(log.entries(connection, model, 0, 2)) == 2
 
 
-def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
+async def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
     """And whoever reads the log chunk by chunk reads all of it."""
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            events = await long_log(client, 30)
-            check_chunks(sqlite(tmp_path), 30)
-            rows = [json.loads(row) for row in (await client.get("/v1/models/m/log")).content.splitlines()]
-            assert [row["event_id"] for row in rows] == events
-
-    run(go())
+    app = local()
+    async with app.running() as client:
+        events = await long_log(client, 30)
+        check_chunks(sqlite(tmp_path), 30)
+        rows = [json.loads(row) for row in (await client.get("/v1/models/m/log")).content.splitlines()]
+        assert [row["event_id"] for row in rows] == events
 
 
 @pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")

@@ -1,5 +1,6 @@
 """Votes from elsewhere: learnt once, in the order of the file, undone, erased, exported and replayed like answers."""
 
+import contextlib
 import csv
 import io
 import json
@@ -10,26 +11,23 @@ import pytest
 from conquer import saving
 from conquer.learners.believer import believer
 from conquer.registry import make
+from conquer.service.engine.turn import Turn
 from conquer.service.work import votes
 from conquer.service.work.tasks import imported
 from conquer.types import Choice, Query, Source
 
-from .conftest import run
 from .folds import loaded, slow_fold, sqlite
 
 LINES = ["left,right,winner,voter", "tea,mug,left,ann", "mug,pot,tie,bob", "pot,tea,right,ann", "tea,pot,left,cy"]
 CSV = "\n".join(LINES).encode()
 
 
-def serving(local, work, **settings):
-    async def go():
-        app = local()
-        async with app.running() as client:
-            body = {"name": "m", "algorithm": "gnr", "model": "full", "features": {"dim": 32}, **settings}
-            assert (await client.post("/v1/models", json=body)).status_code == 201
-            return await work(client, app.server)
-
-    return run(go())
+@contextlib.asynccontextmanager
+async def serving(local, **settings):
+    app = local()
+    async with app.running() as client:
+        await fresh(client, "m", **settings)
+        yield client, app.server
 
 
 async def send(client, data=CSV, query="", name="m"):
@@ -45,8 +43,8 @@ def same(one, two):
 
 
 @pytest.mark.parametrize("believe", [None, "voters"])
-def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
-    async def work(client, server):
+async def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
+    async with serving(local, believe=believe) as (client, server):
         reply = (await send(client)).json()
         told = {"votes": 4, "learnt": 4, "repeated": 0, "undone": 0, "ties": 1, "skipped": 0, "both_bad": 0}
         assert reply == told
@@ -62,10 +60,8 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         info = (await client.get("/v1/models/m")).json()
         assert (info["summary"]["votes"], info["summary"]["voters"]) == (4, {"ann": 2, "bob": 1, "cy": 1})
         assert same(before, state(server))
-        ledger = (await client.get("/v1/models/m/log?format=ledger")).content
-        made = {"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 32}, "believe": believe}
-        await client.post("/v1/models", json=made)
-        replayed = await client.post("/v1/models/n/log", content=ledger)
+        await fresh(client, believe=believe)
+        replayed = await client.post("/v1/models/n/log", content=await ledger(client))
         assert replayed.json()["learnt"] == 4, replayed.text
         assert same(before, state(server, "n"))
         lines = (await client.get("/v1/models/m/log?format=preferences")).text.splitlines()
@@ -78,13 +74,11 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         assert gone == {"rows": 2}
         assert server.engine.models["m"].learner.learner.answers == 1
         assert "ann" not in (await client.get("/v1/models/m/log")).text
-
-    serving(local, work, believe=believe)
     assert np.array_equal(slow_fold(sqlite(tmp_path), "m"), loaded(sqlite(tmp_path), "m"))
 
 
-def test_votes_about_uploaded_items_take_their_contents(local):
-    async def work(client, _server):
+async def test_votes_about_uploaded_items_take_their_contents(local):
+    async with serving(local) as (client, _server):
         items = b'{"id":"tea","text":"green leaf"}\n{"id":"mug","text":"blue mug"}'
         await client.post("/v1/models/m/items", content=items)
         reply = await send(client, b'[{"chosen":"tea","rejected":"mug"}]')
@@ -95,8 +89,6 @@ def test_votes_about_uploaded_items_take_their_contents(local):
         assert unknown.status_code == 422
         assert "line 3" in unknown.json()["error"]["message"]
         assert "pot" in unknown.json()["error"]["message"]
-
-    serving(local, work)
 
 
 @pytest.mark.parametrize(
@@ -109,18 +101,16 @@ def test_votes_about_uploaded_items_take_their_contents(local):
         b"left,right,winner,kind\na,b,left,judge\n",
     ],
 )  # fmt: skip
-def test_bad_files_are_refused_whole(local, data):
-    async def work(client, _server):
+async def test_bad_files_are_refused_whole(local, data):
+    async with serving(local) as (client, _server):
         reply = await send(client, data)
         assert reply.status_code == 422, reply.text
         assert (await client.get("/v1/models/m")).json()["position"] == 0
         assert "/tmp" not in reply.text
 
-    serving(local, work)
 
-
-def test_an_upload_that_was_cut_off_goes_on(local):
-    async def work(client, server):
+async def test_an_upload_that_was_cut_off_goes_on(local):
+    async with serving(local) as (client, server):
         whole = CSV + b"\n"
         head = b"\n".join(whole.splitlines()[:3])
         assert (await send(client, head, "?id=batch-7")).json()["learnt"] == 2
@@ -129,8 +119,6 @@ def test_an_upload_that_was_cut_off_goes_on(local):
         }  # fmt: skip
         assert server.engine.models["m"].learner.learner.answers == 4
         assert (await send(client, whole, "?id=../x")).status_code == 422
-
-    serving(local, work)
 
 
 # What one file of votes may bring, how it is cut into turns, and what the reply says of votes that are there.
@@ -143,11 +131,10 @@ async def items(client, size):
 
 
 @pytest.mark.parametrize("lines", ["a,b,a,1\n" * 7, "a,b,a,7\n"], ids=["lines", "a count"])
-def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines):
+async def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines):
     """A line of six letters may stand for two long texts; so many may come at once, and not one more."""
     monkeypatch.setattr(votes, "STORED", 1 << 20)
-
-    async def work(client, _server):
+    async with serving(local) as (client, _server):
         await items(client, 80_000)
         head = "left,right,winner,count\n"
         reply = await send(client, (head + lines).encode())
@@ -158,51 +145,38 @@ def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines
         assert (await client.get("/v1/models/m")).json()["position"] == 0
         assert (await send(client, (head + "a,b,a,6\n").encode())).json()["learnt"] == 6
 
-    serving(local, work)
 
-
-def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
+async def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
     monkeypatch.setattr(votes, "CELLS", 100)
-
-    async def work(client, _server):
+    async with serving(local) as (client, _server):
         reply = await send(client, b"left,right,winner,count\na,b,left,2\na,b,left,1\n")
         assert reply.status_code == 422
         assert "line 3: the items of a request's votes have at most 100 features" in reply.text
         assert (await send(client, b"left,right,winner,count\na,b,left,2\n")).json()["learnt"] == 2
 
-    serving(local, work)
 
-
-@pytest.mark.parametrize(("tick", "turns"), [(0.0, 1), (0.008, 2), (1.0, 4)])
-def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, tick, turns):
+@pytest.mark.parametrize(("over", "turns"), [([], 1), ([True] * 4, 4), ([False, True, False, True], 2)])
+async def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, over, turns):
     """However long a vote takes, every turn learns one at least, and all turns together learn the file."""
-    now, work_on, sizes = [0.0], votes._learn, []
+    ends, learn, sizes = iter(over), votes._learn, []
 
-    def clock():
-        now[0] += tick
-        return now[0]
-
-    def counted(*arguments, **named):
-        done = work_on(*arguments, **named)
+    def counted(turn, part):
+        done = learn(turn, part)
         sizes.append(done.total())
         return done
 
-    async def work(client, server):
+    async with serving(local) as (client, server):
         await send(client)
         whole = state(server)
-        await client.post(
-            "/v1/models", json={"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 32}}
-        )
-        monkeypatch.setattr(votes, "monotonic", clock)
+        await fresh(client)
+        monkeypatch.setattr(Turn, "is_over", property(lambda turn: next(ends, False)))
         monkeypatch.setattr(votes, "_learn", counted)
         assert (await send(client, name="n")).json()["learnt"] == 4
         assert same(whole, state(server, "n"))
-
-    serving(local, work)
     assert (len(sizes), sum(sizes)) == (turns, 4)
 
 
-def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
+async def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
     monkeypatch.setattr(votes, "_BYTES", 100_000)
     sizes, work_on = [], votes._learn
 
@@ -210,12 +184,10 @@ def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
         sizes.append(len(part))
         return work_on(turn, part)
 
-    async def work(client, _server):
+    async with serving(local) as (client, _server):
         await items(client, 20_000)
         monkeypatch.setattr(votes, "_learn", counted)
         await send(client, b"left,right,winner,count\na,b,a,5\n")
-
-    serving(local, work)
     assert max(sizes) == 3
 
 
@@ -229,28 +201,24 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_other_votes_under_the_same_id_are_refused(local, other):
-    async def work(client, _server):
+async def test_other_votes_under_the_same_id_are_refused(local, other):
+    async with serving(local) as (client, _server):
         await send(client, query="?id=f1")
         reply = await send(client, "\n".join([LINES[0], other, *LINES[2:], "pot,mug,left,eve"]).encode(), "?id=f1")
         assert (reply.status_code, reply.json()["error"]["code"]) == (409, "other_votes")
         assert (await client.get("/v1/models/m")).json()["position"] == 4
 
-    serving(local, work)
 
-
-def test_a_round_under_a_votes_id_is_no_vote(local):
-    async def work(client, _server):
+async def test_a_round_under_a_votes_id_is_no_vote(local):
+    async with serving(local) as (client, _server):
         shown = [{"id": one, "features": {"id": one}} for one in ("tea", "mug")]
         await client.post("/v1/models/m/choose", json={"items": shown, "event_id": "vote-f1-0"})
         reply = await send(client, query="?id=f1")
         assert (reply.status_code, reply.json()["error"]["code"]) == (409, "other_votes")
 
-    serving(local, work)
 
-
-def test_the_reply_says_which_votes_stay_undone(local):
-    async def work(client, server):
+async def test_the_reply_says_which_votes_stay_undone(local):
+    async with serving(local) as (client, server):
         await send(client, query="?id=f1")
         await client.post("/v1/models/m/events/vote-f1-0/undo", json={"voter": "ann"})
         again = (await send(client, query="?id=f1")).json()
@@ -263,29 +231,23 @@ def test_the_reply_says_which_votes_stay_undone(local):
         again = (await send(client, query="?id=f1")).json()
         assert (again["learnt"], again["repeated"], again["undone"]) == (1, 2, 1)
 
-    serving(local, work)
 
-
-def test_refusals_are_in_words(local):
-    async def work(client, _server):
+async def test_refusals_are_in_words(local):
+    async with serving(local) as (client, _server):
         name = await send(client, b"left,right,winner,voter\na,b,left,x/y\n")
         assert "regex" not in name.text
         assert "line 2: Expected `str` without control characters" in name.json()["error"]["message"]
         empty = await send(client, b"left,right,winner\n")
         assert empty.json()["error"]["message"] == "the file: no votes found"
 
-    serving(local, work)
 
-
-def test_a_table_has_no_formulas(local):
-    async def work(client, _server):
+async def test_a_table_has_no_formulas(local):
+    async with serving(local) as (client, _server):
         texts = ["\n=1", " =1+1", "\t@x", "+1", "tea", "mug\r=1+1", "pot\r\n-1"]
         rows = [{"chosen": text, "rejected": "mug"} for text in texts]
         assert (await send(client, json.dumps(rows).encode(), "?content=texts")).json()["learnt"] == len(texts)
         table = list(csv.DictReader(io.StringIO((await client.get("/v1/models/m/log?format=csv")).text)))
         assert [row["first"] for row in table] == ["'\n=1", "' =1+1", "'\t@x", "'+1", *texts[4:]]
-
-    serving(local, work)
 
 
 def test_names_of_a_model_file_are_numbered_in_one_pass():
@@ -317,10 +279,9 @@ async def ledger(client, name="m"):
 
 
 @pytest.mark.parametrize("believe", [None, "voters"])
-def test_an_answer_to_a_votes_event_is_kept(local, believe):
+async def test_an_answer_to_a_votes_event_is_kept(local, believe):
     """The model read again from its rows, and one fed its ledger, are the one that learnt."""
-
-    async def work(client, server):
+    async with serving(local, believe=believe) as (client, server):
         await send(client, query="?id=f1")
         assert await answer(client, "vote-f1-0", winner="mug", voter="dee") == "learnt"
         before = state(server)
@@ -335,12 +296,10 @@ def test_an_answer_to_a_votes_event_is_kept(local, believe):
         assert fed.json()["learnt"] == 5
         assert same(before, state(server, "n"))
 
-    serving(local, work, believe=believe)
-
 
 @pytest.mark.parametrize("believe", [None, "voters"])
-def test_a_vote_that_was_taken_back_leaves_its_question(local, believe):
-    async def work(client, server):
+async def test_a_vote_that_was_taken_back_leaves_its_question(local, believe):
+    async with serving(local, believe=believe) as (client, server):
         await send(client, query="?id=f1")
         undone = await client.post("/v1/models/m/events/vote-f1-0/undo", json={"voter": "ann"})
         assert undone.status_code == 200, undone.text
@@ -359,8 +318,6 @@ def test_a_vote_that_was_taken_back_leaves_its_question(local, believe):
         assert (one["votes"], one["answers"], one["voters"]) == (two["votes"], two["answers"], two["voters"])
         assert same(state(server), state(server, "n"))
 
-    serving(local, work, believe=believe)
-
 
 def changed(text, place, **body):
     rows = [json.loads(line) for line in text.splitlines()]
@@ -368,10 +325,9 @@ def changed(text, place, **body):
     return "\n".join(map(json.dumps, rows)).encode()
 
 
-def test_a_ledger_of_votes_is_refused_whole(local):
+async def test_a_ledger_of_votes_is_refused_whole(local):
     """An event twice, and votes that contradict themselves, after more rows than one transaction has."""
-
-    async def work(client, server):
+    async with serving(local) as (client, server):
         many = b"left,right,winner,voter,count\ntea,mug,left,ann,1100\nmug,pot,right,bob,1\ntea,pot,tie,bob,1\n"
         await send(client, many, "?id=f1")
         text = await ledger(client)
@@ -390,11 +346,9 @@ def test_a_ledger_of_votes_is_refused_whole(local):
         assert (await client.post("/v1/models/n/log", content=text)).status_code == 200
         assert same(state(server), state(server, "n"))
 
-    serving(local, work)
 
-
-def test_a_model_with_votes_is_not_fresh(local):
-    async def work(client, _server):
+async def test_a_model_with_votes_is_not_fresh(local):
+    async with serving(local) as (client, _server):
         await send(client, CSV, "?id=f1")
         text = await ledger(client)
         await fresh(client)
@@ -404,11 +358,9 @@ def test_a_model_with_votes_is_not_fresh(local):
             assert (reply.status_code, reply.json()["error"]["code"]) == (409, "not_fresh")
             await client.post("/v1/models/n/events/vote-f2-0/undo", json={"voter": "ann"})
 
-    serving(local, work)
 
-
-def test_who_has_answered_a_votes_event_is_not_asked_its_pair(local):
-    async def work(client, server):
+async def test_who_has_answered_a_votes_event_is_not_asked_its_pair(local):
+    async with serving(local) as (client, server):
         items = b'{"id":"tea","text":"green leaf"}\n{"id":"mug","text":"blue mug"}'
         await client.post("/v1/models/m/items", content=items)
         await send(client, b"left,right,winner,voter\ntea,mug,left,ann\n", "?id=f1")
@@ -418,5 +370,3 @@ def test_who_has_answered_a_votes_event_is_not_asked_its_pair(local):
             (await client.post("/v1/models/m/next", json={"voter": name})).json() for name in ("ann", "dee", "eve")
         ]
         assert [offer["event"] is None for offer in offers] == [True, True, False], offers
-
-    serving(local, work)

@@ -461,8 +461,9 @@ class Engine:
         try:
             if first.model is not None and (turn is None or turn.removed):
                 raise unknown_model(first.model)
-            if first.requests and turn is not None:
+            if turn is not None:
                 turn.end = end
+            if first.requests and turn is not None:
                 results = first.run(turn, [work.requests[place] for work, place in part])
             else:
                 results = [first.run(connection if turn is None else turn)]

@@ -3,14 +3,14 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 from sqlalchemy import Connection
 
+from conquer.boards import Interval
 from conquer.learners.believer import believer
 from conquer.models.full import Full
 from conquer.rows import SparseRows, stack
@@ -39,11 +39,8 @@ _ROUNDS, _VOTES = 50, 1000
 """Rounds and votes whose items are on the board of a model without a pool."""
 _KEPT = 64
 _json = msgspec.json.Encoder().encode
-Interval = Literal["anytime", "proved", "fixed"]
 Bound = float | None
 """A number, or null where it is infinite, which JSON cannot express."""
-Version = tuple[int, int]
-"""A model's id and its position. Boards are asked of settled models: the same rows give the same board."""
 
 
 class BoardItem(msgspec.Struct):
@@ -104,8 +101,7 @@ class RankingReply(msgspec.Struct):
     items: Annotated[list[RankedItem], Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """Parameters of a board. `group`: one group of the pool; `groups`: a feature, means by its value are ranked."""
 
     delta: float
@@ -126,8 +122,11 @@ def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
     return RankingReply([RankedItem(read.ids[k], scores[k]) for k in order])
 
 
+_Version = tuple[int, int, int]
+"""A model's id, its position and its rows of items. The model is settled: the same version gives the same board."""
+
+
 class _Order(NamedTuple):
-    name: str
     key: str
     board: "asyncio.Future[BoardReply]"
 
@@ -140,7 +139,7 @@ class Boards:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._orders: OrderedDict[tuple[Version, Look], _Order] = OrderedDict()
+        self._orders: OrderedDict[tuple[_Version, Look], _Order] = OrderedDict()
         self._closed = False
 
     async def read(self, name: str, look: Look, key: str = "") -> BoardReply:
@@ -149,7 +148,8 @@ class Boards:
         Raises RefusalError if the model has no board, or too many boards wait.
         """
         version = await self._engine.call(name, _version, owner=key, reads=True, after=NOW)
-        order = self._orders.get((version, look)) or self._order(version, look, name, key)
+        place = version, look
+        order = self._orders.get(place) or self._order(place, name, key)
         try:
             return await asyncio.shield(order.board)
         except asyncio.CancelledError:
@@ -157,34 +157,35 @@ class Boards:
                 raise stopping() from None
             raise
 
-    def _order(self, version: Version, look: Look, name: str, key: str) -> _Order:
+    def _order(self, place: tuple[_Version, Look], name: str, key: str) -> _Order:
         if self._closed:
             raise stopping()
-        waiting = [one for one in self._orders.values() if not one.board.done()]
-        of_model = sum(one.name == name for one in waiting) >= SHARE
-        of_key = bool(key) and sum(one.key == key for one in waiting) >= SHARE
-        if of_model or of_key or len(waiting) >= WAITING:
-            which = f"boards of model {name!r}" if of_model else "boards for this key" if of_key else "boards"
-            count = SHARE if of_model or of_key else len(waiting)
-            raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
+        waiting = [(model, one.key) for ((model, *_), _), one in self._orders.items() if not one.board.done()]
+        for which, count, most in (
+            (f"boards of model {name!r}", sum(model == place[0][0] for model, _ in waiting), SHARE),
+            ("boards for this key", sum(bool(key) and one == key for _, one in waiting), SHARE),
+            ("boards", len(waiting), WAITING),
+        ):
+            if count >= most:
+                raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
         # One lane for all boards: one copy of a model is in memory at a time.
-        made = self._engine.long.run("boards", self._make(name, look))
-        place, order = (version, look), _Order(name, key, made)
-        self._orders[place] = order
-        order.board.add_done_callback(lambda board: self._settle(place, board))
-        while len(self._orders) > _KEPT:
+        made = self._engine.long.run("boards", self._make(name, place[1]))
+
+        def settle(board: "asyncio.Future[BoardReply]") -> None:
+            # A failure is not kept; its exception counts as seen when every caller has gone.
+            if board.cancelled() or board.exception() is not None:
+                self._orders.pop(place, None)
+
+        made.add_done_callback(settle)
+        order = self._orders[place] = _Order(key, made)
+        if len(self._orders) > _KEPT:
             self._orders.popitem(last=False)
         return order
 
-    def _settle(self, place: tuple[Version, Look], board: "asyncio.Future[BoardReply]") -> None:
-        """Keep a board, not a failure. Its exception counts as seen when every caller has gone."""
-        if board.cancelled() or board.exception() is not None:
-            self._orders.pop(place, None)
-
     def _make(self, name: str, look: Look) -> Generator[None, None, BoardReply]:
         copy: BoardCopy = self._engine.call_now(name, partial(_copied, look=look), reads=True)
+        yield
         if not copy.groups:
-            yield
             with self._engine.database.reading() as connection:
                 copy = copy._replace(groups=_latest_groups(connection, copy.version[0], copy.most))
         return (yield from compute(copy, look))
@@ -196,14 +197,14 @@ class Boards:
             order.board.cancel()
 
 
-def _version(turn: Turn) -> Version:
-    return turn.state.id, turn.state.position
+def _version(turn: Turn) -> _Version:
+    return turn.state.id, turn.state.position, turn.pooled
 
 
 class BoardCopy(NamedTuple):
     """What a board is made of: the model at a version, copied, and the items, at most `most`."""
 
-    version: Version
+    version: _Version
     learner: Callable[[], PickLearner]
     groups: Sequence[Group]
     most: int

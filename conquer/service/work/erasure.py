@@ -55,45 +55,36 @@ def erase_person(engine: Engine, model: str, voter: str) -> Generator[None, None
         yield
     emptied = 0
 
-    def one_slice(turn: Turn) -> None:
-        _check_same(turn, number)
-        _empty(turn, left[-_SLICE:])
+    def one_slice(turn: Turn) -> tuple[Gone, Generation] | None:
+        """Empty some of the rows that are left; with the last of them, have the model replayed."""
+        if turn.state.id != number:
+            raise unknown_model(model)
+        if len(left) > _SLICE:
+            _empty(turn, left[-_SLICE:])
+            return None
+        turn.flush()
+        # Rows that were written since the search. A correction is about an answer of the same voter, so it is found.
+        rows = left + _search(turn.connection, number, voter, asked, head, turn.state.position)
+        count = emptied + len(rows)
+        _empty(turn, rows)
+        turn.connection.execute(delete(leases).where(leases.c.model_id == number, leases.c.voter == voter))
+        named = _unname(turn, voter)
+        if rows or named:
+            # A name in the base snapshot is in every later snapshot.
+            first = turn.base + 1 if named else max(turn.base + 1, rows[0].position)
+            turn.append(Erasure(first, count), None)
+            turn.refold(first)
+        return Gone(count), (number, turn.state.position)
 
-    while len(left) > _SLICE:
-        yield
-        engine.call_now(model, one_slice)
+    while (found := engine.call_now(model, one_slice)) is None:
         # Committed.
         del left[-_SLICE:]
         emptied += _SLICE
-
-    def last(turn: Turn) -> tuple[Gone, Generation]:
-        _check_same(turn, number)
-        turn.flush()
-        # Rows that were written since the search.
-        late = _search(turn.connection, number, voter, asked, head, turn.state.position)
-        gone = _finish(turn, voter, [*left, *late], emptied)
-        return gone, (number, turn.state.position)
-
-    gone, generation = engine.call_now(model, last)
+        yield
     yield
     engine.database.scrub()
-    return gone, generation
-
-
-def _finish(turn: Turn, voter: str, rows: Sequence[_Row], emptied: int) -> Gone:
-    """Empty the rows that are left, and have the model replayed."""
-    connection, model = turn.connection, turn.state.id
-    emptied += len(rows)
-    # A correction is about an answer of the same voter, so it is among the rows.
-    _empty(turn, rows)
-    connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
-    named = _unname(turn, voter)
-    if rows or named:
-        # A name in the base snapshot is in every later snapshot.
-        first = turn.base + 1 if named else max(turn.base + 1, rows[0].position)
-        turn.append(Erasure(first, emptied), None)
-        turn.refold(first)
-    return Gone(emptied)
+    gone: tuple[Gone, Generation] = found
+    return gone
 
 
 def _search(connection: Connection, model: int, voter: str, asked: set[str], after: int, up_to: int) -> list[_Row]:
@@ -122,20 +113,16 @@ def _empty(turn: Turn, rows: Sequence[_Row]) -> None:
         # A round leaves its ordinal.
         begun = log_table.begun(turn.connection, model, [row.event_id for row in part if row.kind == "choose"])
         ordinals = {event: first.ordinal for event, first in begun}
-        entries = []
+        values: list[dict[str, Any]] = []
         for row in part:
             ordinal = ordinals.get(row.event_id) if row.kind == "choose" else None
-            entries.append(Entry(row.position, row.at, None, None, Erased(ordinal)))
-            seal(entries[-1])
-        values = [{"at_position": one.position, "text": one.text.decode(), "total": checksum(one)} for one in entries]
-        turn.connection.execute(_EMPTY, [{"model": model, **value} for value in values])
+            entry = Entry(row.position, row.at, None, None, Erased(ordinal))
+            seal(entry)
+            values.append({"model": model, "at_position": entry.position, "text": entry.text.decode()})
+            values[-1]["total"] = checksum(entry)
+        turn.connection.execute(_EMPTY, values)
         for row in part:
             turn.state.drop(row.event_id)
-
-
-def _check_same(turn: Turn, model: int) -> None:
-    if turn.state.id != model:
-        raise unknown_model(turn.state.name)
 
 
 def _unname(turn: Turn, voter: str) -> bool:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -48,7 +48,7 @@ def chunks(
     header: log.Header,
     form: str,
     after: int,
-    task_lines: Callable[[Connection, int], Record] | None,
+    task_lines: Callable[[Connection, log.Header], Record] | None,
 ) -> Iterator[bytes]:
     """The rows after a position. Each chunk is one slice of long work; some are empty.
 
@@ -65,17 +65,21 @@ def chunks(
         with database.reading() as connection:
             undone = log.undone(connection, header.id, 0)
             if form == "answers" and task_lines is not None:
-                record = task_lines(connection, header.id)
+                record = task_lines(connection, header)
     while True:
         with database.reading() as connection:
             rows = log.entries(connection, header.id, after, _ROWS)
             if not rows:
                 return
             if record is None:
-                text, after = b"".join(map(line, rows)), rows[-1].position
+                text, after = b"".join(map(_line, rows)), rows[-1].position
             else:
                 text, after = _records(connection, header.id, rows, undone, record)
         yield text
+
+
+def _line(row: Entry) -> bytes:
+    return _json(Line(row.kind, row.position, row.at, row.event, row.voter, Raw(_json(row.body)))) + b"\n"
 
 
 def _records(
@@ -95,12 +99,6 @@ def _records(
             texts.append(record(row, said, events[str(row.event)]) or b"")
             size += len(texts[-1])
     return b"".join(texts), rows[-1].position
-
-
-def line(entry: Entry) -> bytes:
-    """A row as a line of a ledger."""
-    body = Raw(_json(entry.body))
-    return _json(Line(entry.kind, entry.position, entry.at, entry.event, entry.voter, body)) + b"\n"
 
 
 def preference(entry: Entry, said: Answered, event: Event) -> bytes | None:
@@ -127,7 +125,11 @@ def preference(entry: Entry, said: Answered, event: Event) -> bytes | None:
         "rejected_id": lost,
         "margin": scores[won] - scores[lost] if len(scores) == 2 else None,
     }
-    return _json(record | shown_with(items, [("chosen", won), ("rejected", lost)])) + b"\n"
+    # For display, where one of the two has it.
+    there = [name for name in EXPORTED if any(getattr(items[one], name) is not None for one in (won, lost))]
+    roles = (("chosen", items[won]), ("rejected", items[lost]))
+    record |= {f"{role}_{name}": getattr(item, name) for name in there for role, item in roles}
+    return _json(record) + b"\n"
 
 
 def _scores(event: Event) -> dict[str, float]:
@@ -159,7 +161,8 @@ def table_row(entry: Entry, said: Answered, event: Event) -> bytes:
         cells += [name or None, None if item is None else text_of(content_of(item)), scores.get(name)]
     source = "vote" if isinstance(entry.body, Voted) else "planted" if chosen.planted else "question"
     cells += [text_of(prompt_of(chosen.context)), source]
-    return _table_line([*cells, *(cell for _, item in pair for cell in shown_of(item))])
+    cells += [text_of(getattr(item, name, None)) for _, item in pair for name in EXPORTED]
+    return _table_line(cells)
 
 
 def _table_line(cells: list[Any]) -> bytes:
@@ -213,19 +216,3 @@ def prompt_of(raw: Any) -> Any:
 def text_of(content: Any) -> str | None:
     """A text as it is, None as None, anything else as JSON."""
     return content if content is None or isinstance(content, str) else msgspec.json.encode(content).decode()
-
-
-def shown_of(item: Item | None) -> list[str | None]:
-    """Its label, its meta as JSON and its image, as cells of a table."""
-    return [text_of(getattr(item, name, None)) for name in EXPORTED]
-
-
-def shown_with(items: dict[str, Item], names: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """{role_label, role_meta, role_image} of the items with these (role, id), where any of them has it.
-
-    >>> items = {"a": Item("a", text="x", label="A"), "b": Item("b", text="y")}
-    >>> shown_with(items, [("chosen", "a"), ("rejected", "b")])
-    {'chosen_label': 'A', 'rejected_label': None}
-    """
-    there = [name for name in EXPORTED if any(getattr(items[one], name) is not None for _, one in names)]
-    return {f"{role}_{name}": getattr(items[one], name) for name in there for role, one in names}

@@ -7,10 +7,9 @@ from sqlalchemy import Connection, select
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
-from conquer.service.model.records import Answered, Entry, Event, Flagged, Settled, Voted
+from conquer.service.model.records import Answered, Entry, Flagged, Settled, Voted
 from conquer.service.model.schemas import AnswerReply, Item
 from conquer.service.store import log as log_table
-from conquer.service.store.log import flags_after, settled_up_to
 from conquer.service.store.schema import log
 from conquer.service.work.exports import content_of, items_in, prompt_of, text_of
 
@@ -32,7 +31,7 @@ def flag(turn: Turn, event_id: str, voter: str | None, comment: str) -> AnswerRe
         message = f"model {turn.state.name!r} has {OPEN:,} unsettled flags; settle some first"
         raise conflict("too_many_flags", message)
     turn.flush()
-    others = flags_after(turn.connection, turn.state.id, event_id, 0, PER_EVENT)
+    others = log_table.flags_after(turn.connection, turn.state.id, event_id, 0, PER_EVENT)
     if len(others) >= PER_EVENT or sum(one == voter for _, one in others) >= PER_VOTER:
         message = f"an event takes {PER_EVENT} flags, {PER_VOTER} of one voter; event {event_id!r} has {len(others)}"
         raise conflict("too_many_flags", message)
@@ -45,8 +44,8 @@ def settle(turn: Turn, event_id: str) -> AnswerReply:
     turn.known(event_id)
     turn.flush()
     connection, model = turn.connection, turn.state.id
-    after = settled_up_to(connection, model, [event_id]).get(event_id, 0)
-    flags = flags_after(connection, model, event_id, after, PER_EVENT)
+    after = log_table.settled_up_to(connection, model, [event_id]).get(event_id, 0)
+    flags = log_table.flags_after(connection, model, event_id, after, PER_EVENT)
     for position, voter in flags:
         turn.append(Settled(position), event_id, voter)
     if not flags and not after:
@@ -102,7 +101,7 @@ def latest(connection: Connection, header: log_table.Header, kind: str, before: 
     found = [_row(connection, header.id, place) for place in places if place not in undone]
     rows = [row for row in found if row is not None]
     if kind != "answers":
-        ends = settled_up_to(connection, header.id, list({row.event for row in rows if row.event}))
+        ends = log_table.settled_up_to(connection, header.id, list({row.event for row in rows if row.event}))
         for row in rows:
             row.settled = row.position <= ends.get(row.event or "", 0)
     further = places[-1] if len(places) == limit else first + 1 if first > header.base else None
@@ -115,28 +114,24 @@ def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
     body = entry.body
     if not isinstance(body, Answered | Voted | Flagged):
         return None
-    event = log_table.events_within(connection, model, [str(entry.event)])[0].get(str(entry.event))
     row = LatestRow(place, entry.at, entry.event, entry.voter, [])
-    if event is not None:
-        _show(row, event)
     if isinstance(body, Flagged):
         row.comment = body.comment
     else:
         said = body.said if isinstance(body, Voted) else body
         row.winner, row.learnt, row.reason = said.winner, said.value is not None, said.reason
+    event = log_table.events_within(connection, model, [str(entry.event)])[0].get(str(entry.event))
+    if event is not None:
+        chosen, items = event.chosen, items_in(event.chosen.items)
+        if event.about is not None and items:
+            # A parse question: words in place of their numbers.
+            sentence, words = _words(next(iter(items.values())).text or "")
+            row.items = [ShownText(name, words.get(name)) for name in chosen.names]
+            row.context, row.word = _cut(sentence), words.get(str(event.about[1]))
+        else:
+            row.items = [_shown(name, items.get(name)) for name in chosen.names]
+            row.context = _cut(text_of(prompt_of(chosen.context)))
     return row
-
-
-def _show(row: LatestRow, event: Event) -> None:
-    """What was shown and its context; of a parse question the words in place of their numbers."""
-    chosen, items = event.chosen, items_in(event.chosen.items)
-    if event.about is not None and items:
-        sentence, words = _words(next(iter(items.values())).text or "")
-        row.items = [ShownText(name, words.get(name)) for name in chosen.names]
-        row.context, row.word = _cut(sentence), words.get(str(event.about[1]))
-    else:
-        row.items = [_shown(name, items.get(name)) for name in chosen.names]
-        row.context = _cut(text_of(prompt_of(chosen.context)))
 
 
 def _shown(name: str, item: Item | None) -> ShownText:

@@ -8,7 +8,6 @@ import msgspec
 from conquer.features.featurizer import Featurizer
 from conquer.items import PARTS, learnt_parts
 from conquer.service.model.reading import decode_items
-from conquer.service.model.schemas import Item
 from conquer.service.store import log
 from conquer.service.store.database import Database
 
@@ -39,10 +38,15 @@ def insight(
     with database.reading() as connection:
         rounds = [bytes(one.items) for one in log.latest(connection, model, "choose", _ROUNDS)]
     names: dict[str, tuple[int, int]] = {}
-    left = _CHARACTERS
+    read = 0
     for item in (item for raw in dict.fromkeys(rounds) for item in decode_items(raw)):
-        left -= _name(names, featurizer, item)
-        if left <= 0:
+        parts = learnt_parts([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
+        width = len(item.vector or ()) if "vector" in parts else 0
+        names |= {f"feature {column}": (column, 1) for column in range(min(width, 1000))}
+        for content in (getattr(item, part) for part in parts if part != "vector"):
+            names |= featurizer.explain(content, width)
+            read += len(str(content))
+        if read >= _CHARACTERS:
             break
         yield
 
@@ -53,16 +57,3 @@ def insight(
     ranked = sorted((float(weights[column] * sign), name) for name, (column, sign) in names.items())
     liked = [feature(*one) for one in ranked[::-1][:count] if one[0] > 0]
     return Insight(liked, [feature(*one) for one in ranked[:count] if one[0] < 0])
-
-
-def _name(names: dict[str, tuple[int, int]], featurizer: Featurizer, item: Item) -> int:
-    """Add the names of an item's features; returns the number of characters read."""
-    parts = learnt_parts([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
-    width, read = len(item.vector or ()) if "vector" in parts else 0, 0
-    names |= {f"feature {column}": (column, 1) for column in range(min(width, 1000))}
-    for part in parts:
-        content: Any = getattr(item, part)
-        if part != "vector":
-            names |= featurizer.explain(content, width)
-            read += len(str(content))
-    return read

@@ -62,9 +62,11 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
         return "; ".join([*said, *([f"{self.empty} rows without a text left out"] if self.empty else [])])
 
 
-def read_items(
-    data: bytes, text: str | None = None, images: Mapping[str, str] = MappingProxyType({})
-) -> Generator[None, None, tuple[list[Group], Uploaded]]:
+FileReading = Generator[None, None, tuple[list[Group], Uploaded]]
+"""The groups of a file and what it was read as, in slices."""
+
+
+def read_items(data: bytes, text: str | None = None, images: Mapping[str, str] = MappingProxyType({})) -> FileReading:
     """The groups of a file, in slices; items without a prompt are one group.
 
     A row is an item, `{"id", "text"}` with an optional `prompt`; a group, `{"prompt", "items": [...]}` or `{"prompt",
@@ -106,8 +108,7 @@ class _Reading:
         self.names: dict[str, None] = {}
         self.used: set[str | None] = set()
         self.ids: set[str] = set()
-        self.largest: dict[str, float] = {}
-        self.rows, self.beside = 0, False
+        self.rows = 0
 
     def add(self, chunk: Chunk, table: bool, decimal_comma: bool) -> None:
         names = chunk.names
@@ -165,9 +166,9 @@ class _Reading:
         parts = part_columns(fields, None if isinstance(given, str) else self.text)
         kept: dict[str, Any] = {part: part_of_cell(part, fields[name]) for part, name in parts.items()}
         kept = {part: value for part, value in kept.items() if value is not None}
-        shown, names = self._shown(fields)
+        shown = self._shown(fields)
         identity = column(fields, ID)
-        self.used |= {identity, *parts.values(), *names}
+        self.used |= {identity, *parts.values()}
         if not kept and "image" not in shown and "text" in parts:
             self.found.empty += 1
             return None
@@ -177,21 +178,18 @@ class _Reading:
         if name in ANSWER_WORDS or name in self.ids:
             why = "is a reserved word" if name in ANSWER_WORDS else "occurs twice"
             raise invalid(f"item {self.rows}: the id {name!r:.250} {why}")
-        self.ids.add(name)
-        if "text" in kept and not self.beside and parts["text"] != "text":
+        if "text" in kept and parts["text"] != "text":
             self.found.text = parts["text"]
+        self.ids.add(name)
         # Without any content an item is its id.
         kept = kept or {"features": {"id": name}}
         try:
-            item = msgspec.convert({"id": name, **kept, **shown}, Item)
+            return msgspec.convert({"id": name, **kept, **shown}, Item)
         except msgspec.ValidationError as error:
             raise invalid(f"item {self.rows}: {in_words(str(error))}") from None
-        self._weigh(item)
-        return item
 
-    def _shown(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """What a row only displays, and the columns of it."""
-        names: list[str] = []
+    def _shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What a row only displays."""
         found: dict[str, Any] = {}
         meta: dict[str, Any] = {}
         for name, value in row.items():
@@ -199,7 +197,7 @@ class _Reading:
             # A column named format may hold something else, such as hardcover.
             if value is None or not _is_shown(name) or (key == "format" and value not in _FORMATS):
                 continue
-            names.append(name)
+            self.used.add(name)
             if name.lower().startswith(_META):
                 meta[name[len(_META) :]] = value
             elif key == "meta":
@@ -207,7 +205,7 @@ class _Reading:
                 meta |= entries if isinstance(entries, dict) else {"meta": value}
             else:
                 found[key] = self._image(value) if key == "image" else text_of(value)
-        return (found | {"meta": {str(one): _flat(value) for one, value in meta.items()}} if meta else found), names
+        return found | {"meta": {str(one): _flat(value) for one, value in meta.items()}} if meta else found
 
     def _image(self, value: Any) -> Any:
         if isinstance(value, str) and not _is_image(value) and value not in self.images:
@@ -217,24 +215,21 @@ class _Reading:
             )
         return self.images.get(value, value) if isinstance(value, str) else value
 
-    def _weigh(self, item: Item) -> None:
-        self.beside = self.beside or item.text is not None or item.vector is not None
-        for name, value in (item.features or {}).items():
-            number = abs(value) if isinstance(value, int | float) else 1.0
-            self.largest[name] = max(self.largest.get(name, 0.0), number)
-
     def finished(self) -> tuple[list[Group], Uploaded]:
         found, groups = self.found, list(self.groups.values())
         if not groups:
             raise invalid(f"the file has no items{f': all its {found.empty} texts are empty' if found.empty else ''}")
         for group in groups:
             _check(group)
-        found.items, found.groups = sum(len(group.items) for group in groups), len(groups)
-        known = {*self.used, *found.features}
-        found.unused = [name for name in self.names if name not in known]
+        items = [item for group in groups for item in group.items]
+        found.items, found.groups = len(items), len(groups)
+        found.unused = [name for name in self.names if name not in self.used and name not in found.features]
         found.shown = [name for name in self.names if _is_shown(name) and name in self.used]
-        if self.beside or len(self.largest) > 1:
-            found.large = [name for name, number in self.largest.items() if number > _LARGE]
+        named = {name for item in items for name in item.features or ()}
+        if len(named) > 1 or any(item.text or item.vector for item in items):
+            cells = (cell for item in items for cell in (item.features or {}).items())
+            large = (name for name, value in cells if not isinstance(value, str) and abs(value) > _LARGE)
+            found.large = list(dict.fromkeys(large))
         return groups, found
 
 
@@ -248,16 +243,11 @@ def _is_shown(name: str) -> bool:
 
 
 def _flat(value: Any) -> Any:
-    """An entry of meta; nested values become text, and long texts are cut.
-
-    >>> _flat({"a": [1]}), _flat(["x", "y"]), _flat(7)
-    ('{"a":[1]}', ['x', 'y'], 7)
-    """
+    """An entry of meta: nested values and numbers without bound become text, and long texts are cut."""
     words = isinstance(value, list) and len(value) <= _LIST and all(isinstance(one, str) for one in value)
     if words or value is None or (isinstance(value, bool | int | float) and abs(value) <= _WHOLE):
         return value
-    text = text_of(value) or ""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return (text_of(value) or "")[:_LONGEST]
 
 
 def _answers(context: Any, both: list[Any]) -> tuple[Any, list[Any]]:

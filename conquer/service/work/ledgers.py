@@ -91,18 +91,22 @@ def feed(lines: Iterable[Line], run: Run) -> Generator[None, None, Replayed]:
     kinds = Counter(row.kind for row in taken)
     done = Replayed(kinds["choose"], passed_over=dict(Counter(row.kind for row in rows) - kinds))
     trial = run(_fresh_copy)()
-    for part in _parts(taken):
+    batches = list(parts(taken, lambda row: memoryview(row.body).nbytes, _BYTES, _BATCH))
+    for part in batches:
         yield
         for row in part:
-            _attempt(trial, row, gone)
-    for number, part in enumerate(_parts(taken)):
+            try:
+                _take(trial, row, row.position in gone)
+            except RefusalError as refusal:
+                raise RefusalError(refusal.kind, refusal.code, f"row {row.position}: {refusal.message}") from None
+            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+                # A learner trusts its memo, and a ledger's may be anything.
+                message = f"row {row.position} cannot be learnt: {type(error).__name__}: {error!s:.200}"
+                raise invalid(message) from None
+    for part in batches:
         yield
-        done.learnt += run(partial(_write, part=part, gone=gone, first=number == 0))
+        done.learnt += run(partial(_write, part=part, gone=gone, first=part is batches[0]))
     return done
-
-
-def _parts(rows: list[Line]) -> Iterator[list[Line]]:
-    return parts(rows, lambda row: memoryview(row.body).nbytes, _BYTES, _BATCH)
 
 
 def _is_taken(row: Line, undone: bool, answered: Container[str | None]) -> bool:
@@ -167,16 +171,6 @@ def _fresh_copy(turn: Turn) -> Callable[[], _Trial]:
 
 def _body(row: Line, kind: type[Any]) -> Any:
     return decoded(msgspec.json.Decoder(kind).decode, bytes(row.body), f"row {row.position}, a {row.kind!r},")
-
-
-def _attempt(turn: Turn, row: Line, gone: Container[int]) -> None:
-    """`_take`, with every failure a RefusalError: a learner trusts its memo, and a ledger's may be anything."""
-    try:
-        _take(turn, row, row.position in gone)
-    except RefusalError as refusal:
-        raise RefusalError(refusal.kind, refusal.code, f"row {row.position}: {refusal.message}") from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-        raise invalid(f"row {row.position} cannot be learnt: {type(error).__name__}: {error!s:.200}") from None
 
 
 def _take(turn: Turn, row: Line, undone: bool) -> bool:

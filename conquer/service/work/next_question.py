@@ -57,11 +57,11 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
 
     `seconds`: length of the lease. `shared`: others may be answering the same question. None where `coverage_of` is.
     """
-    open_event = _held(turn, voter)
+    open_event, answered = _held(turn, voter), turn.state.tally.answers_of(voter)
     if open_event is not None:
-        return _question(turn, open_event, voter)
+        return _question(turn, open_event, answered)
     if turn.header.paused:
-        return Question(None, [], None, _answered(turn, voter), _PAUSED, paused=True)
+        return Question(None, [], None, answered, _PAUSED, paused=True)
     pool = groups_of(turn)
     if not pool:
         raise conflict("no_items", f"model {turn.state.name!r} has no items: upload some first")
@@ -71,7 +71,7 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
         coverage = coverage_of(turn)
         if coverage is None:
             return None
-        may = _pairs_for(coverage, voter, Counter(frozenset(items) for items in others))
+        may = coverage.may_ask(voter, Counter(map(frozenset, others)))
     busy = set() if shared else {item for items in others for item in items}
     event = _repeat(turn, voter, busy)
     if event is None and not (coverage is not None and coverage.over & {voter, None}):
@@ -79,42 +79,21 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     if event is None:
         waits = bool(busy or (coverage is not None and coverage.quota is not None and others))
         reason, done = _ended(turn, pool, waits, coverage, voter)
-        return Question(None, [], None, _answered(turn, voter), reason, done or msgspec.UNSET)
+        return Question(None, [], None, answered, reason, done or msgspec.UNSET)
     _lease(turn, event, voter, seconds)
-    return _question(turn, event, voter)
+    return _question(turn, event, answered)
 
 
-def _question(turn: Turn, event: Event, voter: str) -> Question:
+def _question(turn: Turn, event: Event, answered: int) -> Question:
     by_id = {item.id: item for item in decode_items(bytes(event.chosen.items))}
     # The context of a question about a part of an item is not shown.
     context = msgspec.json.decode(bytes(event.chosen.context)) if event.about is None else None
     view = turn.state.learner.view(turn.state.round_of(event), event)
     shown = [by_id[one] for one in event.subjects]
-    return Question(reply(event), shown, context, _answered(turn, voter), parse=view)
-
-
-def _answered(turn: Turn, voter: str) -> int:
-    return turn.state.tally.answers_of(voter)
+    return Question(reply(event), shown, context, answered, parse=view)
 
 
 # New questions.
-
-
-def _pairs_for(coverage: PairCoverage, voter: str | None, held: Counter[frozenset[str]] | None = None) -> May:
-    """The pairs that this person has not met and that still need answers; None: a person who has met none.
-
-    `held`: how many others are being asked about each pair; these count towards the quota.
-    """
-    quota = coverage.quota
-
-    def may(one: str, other: str) -> bool:
-        if quota is not None:
-            held_now = held[frozenset((one, other))] if held else 0
-            if coverage.votes_of(one, other) + held_now >= quota:
-                return False
-        return voter is None or not coverage.has_met(voter, one, other)
-
-    return may
 
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
@@ -158,22 +137,21 @@ def _narrowed(turn: Turn, drawn: Group, voter: str, may: May | None) -> NewRound
 
 def _ended(turn: Turn, pool: list[Group], waits: bool, coverage: PairCoverage | None, voter: str) -> tuple[str, bool]:
     """Why there is no question now, and whether there will be none. `waits`: others are being asked."""
-    if coverage is None or not _over(turn, pool, coverage, voter):
+
+    def is_over(whom: str | None) -> bool:
+        """Whether no pair is left for this person, or (None) for anyone; looks through all pairs once."""
+        if coverage is not None and not coverage.over & {whom, None}:
+            may = coverage.may_ask(whom)
+            if turn.state.learner.draw(random.Random(0), pool, set(), {}, may) is None:
+                coverage.over.add(whom)
+        return coverage is not None and bool(coverage.over & {whom, None})
+
+    if not is_over(voter):
         return (_OTHERS if waits else turn.state.learner.exhausted), False
-    quota = coverage.quota
-    if quota is not None and _over(turn, pool, coverage, None):
+    quota = turn.state.settings.quota
+    if quota is not None and is_over(None):
         return f"every pair has its {quota} answers" if quota > 1 else "every pair has its answer", True
     return "you have answered about every pair", True
-
-
-def _over(turn: Turn, pool: list[Group], coverage: PairCoverage, voter: str | None) -> bool:
-    """Whether no pair is left for this person, or (None) for anyone; looks through all pairs once."""
-    if not coverage.over & {voter, None}:
-        may = _pairs_for(coverage, voter)
-        if turn.state.learner.draw(random.Random(0), pool, set(), {}, may) is not None:
-            return False
-        coverage.over.add(voter)
-    return voter is not None or None in coverage.over
 
 
 # Repeats: earlier questions asked again, to the same person or another. They measure agreement and are never learnt.
@@ -188,36 +166,19 @@ def _repeat(turn: Turn, voter: str, taken: set[str]) -> Event | None:
         return None
     for _ in range(_TRIES):
         found = log.answer_from(turn.connection, state.id, rng.randint(turn.base + 1, last))
-        event = turn.event(found[0]) if found is not None else None
-        if event is not None and found is not None and _is_repeatable(event, found[1], taken):
-            return _planted(turn, event, voter)
+        event = None if found is None else turn.event(found[0])
+        if found is None or event is None or event.chosen.planted is not None or event.choice.query is not Query.DUEL:
+            continue
+        _, said = event.answers.get(found[1], (0, None))
+        is_learnt = said is not None and said.value is not None and said.winner in event.shown
+        if is_learnt and taken.isdisjoint(event.subjects):
+            # The same items, pair and context under a new ordinal, whose ticket tosses for the sides.
+            (number,) = state.tickets(1)
+            left, ordinal = event.shown[leftmost(number, len(event.shown))], state.tally.ordinal
+            again = {"ordinal": ordinal, "ticket": number, "left": left, "planted": event.id}
+            chosen = msgspec.structs.replace(event.chosen, **again)
+            return turn.open(chosen, None, voter, state.round_of(event))
     return None
-
-
-def _is_repeatable(event: Event, answered_by: str, taken: set[str]) -> bool:
-    said = event.answers.get(answered_by)
-    return (
-        event.chosen.planted is None
-        and event.choice.query is Query.DUEL
-        and said is not None
-        and said[1].value is not None
-        and said[1].winner in event.shown
-        and taken.isdisjoint(event.subjects)
-    )
-
-
-def _planted(turn: Turn, event: Event, voter: str) -> Event:
-    """The same items, pair and context under a new ordinal, whose ticket tosses for the sides."""
-    state, shown = turn.state, event.shown
-    (number,) = state.tickets(1)
-    chosen = msgspec.structs.replace(
-        event.chosen,
-        ordinal=state.tally.ordinal,
-        ticket=number,
-        left=shown[leftmost(number, len(shown))],
-        planted=event.id,
-    )
-    return turn.open(chosen, None, voter, state.round_of(event))
 
 
 # Leases: a question belongs to one person for a while, so that no two are asked the same.
@@ -225,9 +186,8 @@ def _planted(turn: Turn, event: Event, voter: str) -> Event:
 
 def _held(turn: Turn, voter: str) -> Event | None:
     """The voter's open question."""
-    found = turn.connection.execute(
-        select(leases.c.event_id).where(leases.c.model_id == turn.state.id, leases.c.voter == voter)
-    ).scalar()
+    own = (leases.c.model_id == turn.state.id) & (leases.c.voter == voter)
+    found = turn.connection.execute(select(leases.c.event_id).where(own)).scalar()
     event = turn.event(found) if found is not None else None
     return event if event is not None and voter not in event.answers else None
 

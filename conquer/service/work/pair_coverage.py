@@ -2,16 +2,17 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy import Connection
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict
+from conquer.service.model.learner_protocol import May
 from conquer.service.model.records import Answered, Corrected, Entry, Erasure, Voted
 from conquer.service.model.schemas import Group
 from conquer.service.store import log as log_table
@@ -19,8 +20,6 @@ from conquer.service.work.pool import groups_of
 
 SLICE, ROUNDS = 250, 16
 """Answers, and of these the rounds, that are read at once."""
-SECONDS = 0.02
-"""A turn reads no further after this time."""
 _PATIENCE = 20.0
 """Seconds that one request may take to read the log; the next one continues where it ended."""
 _BYTES = 120
@@ -79,9 +78,10 @@ class PairCoverage:
         self._said: dict[tuple[str, str], tuple[int, bool]] = {}
         """By event and voter: the pair, and whether the answer was learnt. Needed to undo it."""
 
-    def _number(self, one: str, other: str) -> int | None:
-        a, b = self._places.get(one), self._places.get(other)
-        return None if a is None or b is None else (min(a, b) << 32) | max(a, b)
+    def _number(self, one: str, other: str) -> int:
+        """The pair's number, negative where one of the items is not in the pool."""
+        a, b = self._places.get(one, -1), self._places.get(other, -1)
+        return min(a, b) << 32 | max(a, b)
 
     @property
     def size(self) -> int:
@@ -90,22 +90,32 @@ class PairCoverage:
 
     def votes_of(self, one: str, other: str) -> int:
         """Learnt answers about this pair."""
-        number = self._number(one, other)
-        return 0 if number is None else self._votes[number]
+        return self._votes[self._number(one, other)]
 
     def has_met(self, voter: str, one: str, other: str) -> bool:
         """Whether the voter has answered about this pair, whatever they said."""
-        number = self._number(one, other)
-        return number is not None and number in self._met.get(voter, ())
+        return self._number(one, other) in self._met.get(voter, ())
+
+    def may_ask(self, voter: str | None, held: Mapping[frozenset[str], int] = MappingProxyType({})) -> May:
+        """The pairs that a voter has not met and that still need answers; None: a voter who has met none.
+
+        `held`: how many others are being asked about each pair; these count towards the quota.
+        """
+
+        def may(one: str, other: str) -> bool:
+            if voter is not None and self.has_met(voter, one, other):
+                return False
+            return self.quota is None or self.votes_of(one, other) + held.get(frozenset((one, other)), 0) < self.quota
+
+        return may
 
     def add(self, event: str, voter: str, names: Sequence[str], counts: bool) -> None:
         """Count an answer to a question about two items."""
-        number = self._number(*names) if len(names) == 2 else None
-        if number is None:
-            return
-        self._said[event, voter] = number, counts
-        self._met.setdefault(voter, set()).add(number)
-        self._count(number, int(counts))
+        number = self._number(*names) if len(names) == 2 else -1
+        if number >= 0:
+            self._said[event, voter] = number, counts
+            self._met.setdefault(voter, set()).add(number)
+            self._count(number, int(counts))
 
     def undo(self, event: str, voter: str) -> None:
         """Forget an answer; its pair may be asked again."""
@@ -122,38 +132,41 @@ class PairCoverage:
         self.filled += min(after, most) - min(before, most)
         self.covered += (after > 0) - (before > 0)
 
-    def voters(self, most: int) -> list[tuple[str, int]]:
-        """The voters with most pairs, and their numbers of pairs."""
-        met = ((name, len(pairs)) for name, pairs in self._met.items() if pairs)
-        return heapq.nlargest(most, met, key=lambda one: one[1])
+    def voters(self) -> list[VoterProgress]:
+        """The voters with most pairs."""
+        met = (VoterProgress(name, len(pairs)) for name, pairs in self._met.items() if pairs)
+        return heapq.nlargest(_LISTED, met, key=lambda one: one.pairs)
 
-    def read_next(self, connection: Connection, model: int, head: int, until: float) -> None:
-        """Read the next answers, up to the row at `head` or until it is this late; their rounds may be large."""
-        rows = log_table.said(connection, model, self.position, head, SLICE)
-        for start in range(0, len(rows), ROUNDS):
-            part = rows[start : start + ROUNDS]
-            asked = {row.event for row in part if isinstance(row.body, Answered)}
-            pairs = dict(log_table.begun(connection, model, asked))
-            for row in part:
-                self._read(row, pairs.get(row.event or ""))
-                # What was erased before the reading began has not been read.
-                self.void = self.void or (isinstance(row.body, Erasure) and row.position > self.begun)
-            self.position = part[-1].position
-            if monotonic() > until:
-                return
-        if not rows:
-            self.position = head
+    def read(self, turn: Turn) -> None:
+        """Read the answers up to now, or until the turn is over; their rounds may be large."""
+        turn.flush()
+        state, connection = turn.state, turn.connection
+        while self.position < state.position and not self.void:
+            rows = log_table.said(connection, state.id, self.position, state.position, SLICE)
+            for start in range(0, len(rows), ROUNDS):
+                part = rows[start : start + ROUNDS]
+                asked = {row.event for row in part if isinstance(row.body, Answered)}
+                pairs = dict(log_table.begun(connection, state.id, asked))
+                for row in part:
+                    self._count_row(row, pairs.get(str(row.event)))
+                self.position = part[-1].position
+                if turn.is_over:
+                    return
+            if not rows:
+                self.position = state.position
 
-    def _read(self, row: Entry, asked: log_table.Begun | None) -> None:
+    def _count_row(self, row: Entry, asked: log_table.Begun | None) -> None:
+        event, voter = str(row.event), row.voter or ""
         match row.body:
             case Answered(value=value) if asked is not None and asked.planted is None:
-                self.add(str(row.event), row.voter or "", asked.names, value is not None)
+                self.add(event, voter, asked.names, value is not None)
             case Voted(names=names, value=value):
-                self.add(str(row.event), row.voter or "", names, value is not None)
+                self.add(event, voter, names, value is not None)
             case Corrected():
-                self.undo(str(row.event), row.voter or "")
-            case _:
-                pass
+                self.undo(event, voter)
+            case Erasure() if row.position > self.begun:
+                # What was erased before the reading began has not been read.
+                self.void = True
 
 
 def coverage_of(turn: Turn) -> PairCoverage | None:
@@ -162,27 +175,20 @@ def coverage_of(turn: Turn) -> PairCoverage | None:
     found: PairCoverage | None = state.asked
     if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
         found = state.asked = PairCoverage(pool, state.settings.quota, state.position)
-    turn.flush()
-    until = monotonic() + SECONDS
-    while found.position < state.position and not found.void:
-        found.read_next(turn.connection, state.id, state.position, until)
-        if monotonic() > until:
-            break
+    found.read(turn)
     return None if found.void or found.position < state.position else found
 
 
 def progress(turn: Turn) -> Progress | None:
     """How far a pool's questions have come; None where `coverage_of` is."""
-    state = turn.state
+    state, quota = turn.state, turn.state.settings.quota
     if not state.learner.pairwise:
         raise conflict("no_pairs", f"model {state.name!r} asks about parts of its items, not about pairs of them")
     found = coverage_of(turn)
     if found is None:
         return None
-    quota = state.settings.quota
     answered, wanted = (None, None) if quota is None else (found.filled, quota * found.pairs)
-    voters = [VoterProgress(*one) for one in found.voters(_LISTED)]
-    return Progress(found.pairs, found.covered, quota, answered, wanted, voters)
+    return Progress(found.pairs, found.covered, quota, answered, wanted, found.voters())
 
 
 async def call_covered(engine: Engine, name: str, work: Callable[[Turn], Result | None], owner: str) -> Result:

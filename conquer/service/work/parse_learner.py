@@ -26,14 +26,11 @@ from conquer.service.model.schemas import MARKS, Context, Group, Item, ModelSett
 from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
-_MODEL = ("lam", "update")
+_DEFAULTS: dict[str, Any] = {"lam": 0.3, "update": "margin", "features": "standard", "bits": 14, "prior": "upos"}
 LONGEST = 120
 _context = msgspec.json.Decoder(Context).decode
 _HELD_OUT = "held out"
 _MOST_HELD_OUT = 300
-_MOST_COUNTS = 1 << 17
-_counts: dict[int, int] = {}
-"""Words by the hash of their text: a count outlives its model, a text must not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +71,19 @@ class ParseLearner(ServedLearner):
     exhausted = "every word has been asked about"
 
     def __init__(self, settings: ModelSettings) -> None:
-        given: dict[str, Any] = {
-            "lam": 0.3,
-            "update": "margin",
-            "features": "standard",
-            "bits": 14,
-            "prior": "upos",
-            **settings.parameters,
-        }
-        unknown = set(given) - {*_RULE, *_MODEL, "features", "bits", "prior"}
-        if unknown:
-            takes = ", ".join((*_RULE, *_MODEL, "features", "bits"))
-            raise ValueError(f"a parser takes {takes} and prior; got {sorted(unknown)}")
+        if settings.algorithm != "parser":
+            raise ValueError(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
+        given = {**_DEFAULTS, **settings.parameters}
+        if unknown := sorted(given.keys() - {*_RULE, *_DEFAULTS}):
+            raise ValueError(f"a parser takes {', '.join((*_RULE, *_DEFAULTS))}; got {unknown}")
         self.settings = settings
         self.features = Features(given["features"], given["bits"])
         rule = EdgeRule(**{name: given[name] for name in _RULE if name in given})
-        model = Diagonal(self.features.dim, **{name: given[name] for name in _MODEL})
+        model = Diagonal(self.features.dim, lam=given["lam"], update=given["update"])
         begin(model, self.features, given["prior"])
         self.learner = EdgeLearner(model, rule, features=self.features)
+        self._words: dict[str, int] = {}
+        """How many words each sentence has, by its id: every question looks at every sentence."""
 
     @property
     def size(self) -> int:
@@ -170,18 +162,24 @@ class ParseLearner(ServedLearner):
         asked: Mapping[str, Collection[int]],
         may: May | None = None,
     ) -> Group | None:
-        return draw_sentence(rng, pool, taken, asked)
+        """One of the sentences with the fewest questions so far; the context are the words already `asked` about."""
+        left = [item for item in asked_about(pool) if item.id not in taken and self._is_open(item, asked)]
+        if not left:
+            return None
+        fewest = min(len(asked.get(item.id, ())) for item in left)
+        least = [item for item in left if len(asked.get(item.id, ())) == fewest]
+        item = least[rng.randrange(len(least))]
+        return Group([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
+
+    def _is_open(self, item: Item, asked: Mapping[str, Collection[int]]) -> bool:
+        if item.id not in self._words:
+            self._words[item.id] = words(item)
+        return len(asked.get(item.id, ())) < self._words[item.id]
 
     def view(self, read: ReadSentence, event: Event) -> TreeView:
-        sentence = read.sentence
-        return TreeView(
-            sentence.id,
-            list(sentence.forms),
-            list(sentence.upos),
-            [int(head) for head in self.learner.tree(sentence)],
-            int(event.choice.memo["word"]),
-            [int(name) for name in event.shown],
-        )
+        sentence, word = read.sentence, int(event.choice.memo["word"])
+        tree, heads = [int(head) for head in self.learner.tree(sentence)], [int(name) for name in event.shown]
+        return TreeView(sentence.id, list(sentence.forms), list(sentence.upos), tree, word, heads)
 
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
@@ -193,11 +191,6 @@ class ParseLearner(ServedLearner):
         self.learner.model.restore(arrays)
         return str(header["service"]["tally"])
 
-    def parser(self) -> Parser:
-        """What has been learnt, as the parser that `conquer parse predict` uses."""
-        weights: Any = np.asarray(self.learner.model.weights())
-        return Parser(self.features, weights, self.learner.rule.several_roots, {"answers": self.learner.answers})
-
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, str | None]:
     """A parser, fresh or from a snapshot, and the tally stored beside it."""
@@ -208,31 +201,22 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, st
     return learner, None if data is None else learner.restore(data)
 
 
-def check_settings(settings: ModelSettings) -> None:
-    """Refuse what could not be built, before anything is stored."""
-    if settings.algorithm != "parser":
-        raise invalid(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
-    build(settings, None)
-
-
 def parser_of(turn: Turn) -> Parser:
-    """What a model has learnt, for `conquer parse predict`; a RefusalError where it does not parse."""
-    learner = turn.state.learner
-    if not isinstance(learner, ParseLearner):
+    """What a model has learnt, as the parser that `conquer parse predict` uses. Raises RefusalError if it has none."""
+    found = turn.state.learner
+    if not isinstance(found, ParseLearner):
         raise conflict("no_parser", f"model {turn.state.name!r} does not parse")
-    return learner.parser()
+    weights: Any = np.asarray(found.learner.model.weights())
+    return Parser(found.features, weights, found.learner.rule.several_roots, {"answers": found.learner.answers})
 
 
 @functools.cache
 def warm() -> None:
     """Load or compile what parse questions call, before the first one comes."""
-    learner, _ = build(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4}), None)
-    rows = "".join(f"{k}\\tw\\t_\\tX\\t_\\t_\\t_\\t_\\t_\\t_\\n" for k in (1, 2, 3))
-    read = learner.read(f'[{{"id":"s","text":"{rows}"}}]'.encode(), b"null")
-    (chosen,) = learner.choose_many([read], [0])
-    if isinstance(chosen, RefusalError):
-        raise chosen
-    learner.learn_many([read], [chosen[0]], [1.0], [None])
+    learner = ParseLearner(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4})).learner
+    rows = "".join(f"{k}\tw\t_\tX\t_\t_\t_\t_\t_\t_\n" for k in (1, 2, 3))
+    sentence = read_sentence(rows, "s")
+    learner.learn(sentence, learner.choose(sentence, 0), 1.0)
 
 
 # Sentences as items.
@@ -247,13 +231,9 @@ def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[G
     kept = [sentence for sentence in sentences if len(sentence) <= LONGEST and (held_out or len(sentence) > 1)]
     if not kept:
         raise invalid("the file has no sentence to ask about")
-    context = _HELD_OUT if held_out else None
-    return [Group([_item(sentence, number)], context) for number, sentence in enumerate(kept, first)]
-
-
-def _item(sentence: Sentence, number: int) -> Item:
-    name = MARKS.sub("-", f"{number}-{sentence.id}"[:150])
-    return msgspec.convert({"id": name, "text": text_of([sentence])}, Item)
+    names = [MARKS.sub("-", f"{number}-{sentence.id}"[:150]) for number, sentence in enumerate(kept, first)]
+    items = [Item(name, text=text_of([sentence])) for name, sentence in zip(names, kept, strict=True)]
+    return [Group([item], _HELD_OUT if held_out else None) for item in items]
 
 
 def read_sentence(text: str, name: str) -> Sentence:
@@ -266,19 +246,6 @@ def read_sentence(text: str, name: str) -> Sentence:
         sizes = [len(one) for one in found]
         raise invalid(f"an item's text is one sentence of 1 to {LONGEST} words, got {len(found)} of {sizes[:5]} words")
     return replace(found[0], id=name)
-
-
-def draw_sentence(
-    rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
-) -> Group | None:
-    """One of the sentences with the fewest questions so far; the context are the words already `asked` about."""
-    left = [item for item in asked_about(pool) if item.id not in taken and len(asked.get(item.id, ())) < words(item)]
-    if not left:
-        return None
-    fewest = min(len(asked.get(item.id, ())) for item in left)
-    least = [item for item in left if len(asked.get(item.id, ())) == fewest]
-    item = least[rng.randrange(len(least))]
-    return Group([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
 
 
 def read_asked(context: bytes) -> tuple[int, ...]:
@@ -297,15 +264,8 @@ def read_asked(context: bytes) -> tuple[int, ...]:
 
 
 def words(item: Item) -> int:
-    """How many words a sentence has: lines that begin with a whole number. Every question asks it of every sentence."""
-    text = item.text or ""
-    key = hash(text)
-    found = _counts.get(key)
-    if found is None:
-        if len(_counts) >= _MOST_COUNTS:
-            _counts.clear()
-        found = _counts[key] = sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
-    return found
+    """How many words a sentence has: lines that begin with a whole number."""
+    return sum(line.split("\t", 1)[0].isdecimal() for line in (item.text or "").split("\n"))
 
 
 def asked_about(pool: Sequence[Group]) -> list[Item]:
@@ -315,8 +275,5 @@ def asked_about(pool: Sequence[Group]) -> list[Item]:
 
 def held_out(pool: Sequence[Group]) -> list[Sentence]:
     """The sentences with trees that the parser is measured on."""
-    return [_with_tree(group) for group in pool if group.context == _HELD_OUT][:_MOST_HELD_OUT]
-
-
-def _with_tree(group: Group) -> Sentence:
-    return replace(parse(group.items[0].text or "")[0], id=group.items[0].id)
+    items = [group.items[0] for group in pool if group.context == _HELD_OUT][:_MOST_HELD_OUT]
+    return [replace(parse(item.text or "")[0], id=item.id) for item in items]

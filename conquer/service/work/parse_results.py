@@ -13,11 +13,13 @@ from conquer.parsing.parser import Parser
 from conquer.parsing.trees import evaluate
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
-from conquer.service.model.records import Answered, Event, Measured
+from conquer.service.model.records import Answered, Entry, Event, Measured
 from conquer.service.model.schemas import Group
+from conquer.service.store.items import read_into
+from conquer.service.store.log import Header
 from conquer.service.work.exports import Record
 from conquer.service.work.parse_learner import asked_about, held_out, parser_of, read_sentence, words
-from conquer.service.work.pool import groups_of, read_pool
+from conquer.service.work.pool import groups_of
 
 _ONE = threading.Lock()
 """One at a time: the next caller finds it done."""
@@ -34,17 +36,10 @@ class ParserProgress(msgspec.Struct):
     history: list[tuple[int, float, int]]
 
 
-def progress(turn: Turn) -> ParserProgress:
+def progress(pool: Sequence[Group], asked: int, history: list[tuple[int, float, int]]) -> ParserProgress:
     """How much of the uploaded sentences has been asked about, and how good the parser was whenever measured."""
-    tally, pool = turn.state.tally, groups_of(turn)
-    return ParserProgress(
-        len(asked_about(pool)),
-        sum(words(item) for item in asked_about(pool)),
-        sum(map(len, tally.asked.values())),
-        len(held_out(pool)),
-        tally.history[-1][1] if tally.history else None,
-        tally.history,
-    )
+    items, uas = asked_about(pool), history[-1][1] if history else None
+    return ParserProgress(len(items), sum(map(words, items)), asked, len(held_out(pool)), uas, history)
 
 
 def measure(engine: Engine, name: str) -> None:
@@ -73,9 +68,19 @@ def sentences(pool: Sequence[Group]) -> dict[str, Sentence]:
     That is the file's own id where it can be, so that answers go with the file that was uploaded as well.
     """
     found = {item.id: parse(item.text or "", heads="ignore")[0] for item in asked_about(pool)}
-    own = {name: _own_id(name, one) for name, one in found.items()}
+    # Without an id in its comments a sentence has the place that its item is named after.
+    own = {name: one.id if any(map(_is_id, one.lines)) else name.partition("-")[2] for name, one in found.items()}
     times = Counter(own.values())
     return {name: _named(one, own[name] if times[own[name]] == 1 else name) for name, one in found.items()}
+
+
+def _named(sentence: Sentence, name: str) -> Sentence:
+    rest = [line for line in sentence.lines if not _is_id(line)]
+    return read_sentence("\n".join([f"# sent_id = {name}", *rest]) + "\n\n", name)
+
+
+def _is_id(line: str) -> bool:
+    return line.startswith("#") and line[1:].partition("=")[0].strip() == "sent_id"
 
 
 def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
@@ -83,41 +88,26 @@ def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
     return text_of(parser.parse(list(sentences(pool).values()))).encode()
 
 
-def answer_lines(connection: Connection, model: int) -> Record:
-    """How this model's answers are written: by the ids that the sentences have in the exported trees."""
-    names = {item: one.id for item, one in sentences(read_pool(connection, model)).items()}
-    return lambda entry, said, event: _answer_line(said, event, names)
+def answer_lines(connection: Connection, header: Header) -> Record:
+    """How answers are written for `conquer parse train --answers`, by the ids of the sentences in the exported trees.
 
-
-def _answer_line(said: Answered, event: Event, names: dict[str, str]) -> bytes | None:
-    """An answer as `conquer parse train --answers` reads it; None where it does not count.
-
-    `names`: the exported id of each sentence. Repeats that only measure agreement and late answers do not count.
+    Repeats that only measure agreement and late answers are left out.
     """
-    memo = event.choice.memo
-    if said.reason in ("planted", "late") or memo.get("sentence") not in names:
-        return None
-    words = {event.shown[0]: "first", event.shown[1]: "second", "skip": "refused"}
-    row = {
-        "sentence": names[memo["sentence"]],
-        "word": int(memo["word"]),
-        "heads": [int(head) for head in event.shown],
-        "answer": words.get(said.winner, "neither"),
-    }
-    return json.dumps(row).encode() + b"\n"
+    pool: list[Group] = []
+    read_into(connection, header.id, pool, 0, header.pooled)
+    names = {item: one.id for item, one in sentences(pool).items()}
 
+    def record(_: Entry, said: Answered, event: Event) -> bytes | None:
+        memo = event.choice.memo
+        if said.reason in ("planted", "late") or memo.get("sentence") not in names:
+            return None
+        answers = {event.shown[0]: "first", event.shown[1]: "second", "skip": "refused"}
+        row = {
+            "sentence": names[memo["sentence"]],
+            "word": int(memo["word"]),
+            "heads": [int(head) for head in event.shown],
+            "answer": answers.get(said.winner, "neither"),
+        }
+        return json.dumps(row).encode() + b"\n"
 
-def _own_id(name: str, sentence: Sentence) -> str:
-    """The id in the sentence's comments; without one, the place that its item is named after."""
-    return sentence.id if any(map(_is_id, sentence.lines)) else name.partition("-")[2]
-
-
-def _named(sentence: Sentence, name: str) -> Sentence:
-    if sentence.id == name and any(map(_is_id, sentence.lines)):
-        return sentence
-    rest = [line for line in sentence.lines if not _is_id(line)]
-    return read_sentence("\n".join([f"# sent_id = {name}", *rest]) + "\n\n", name)
-
-
-def _is_id(line: str) -> bool:
-    return line.startswith("#") and line[1:].partition("=")[0].strip() == "sent_id"
+    return record

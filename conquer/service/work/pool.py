@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from conquer.service.engine.loading import Build
 from conquer.service.engine.turn import Turn
@@ -19,15 +19,12 @@ from conquer.service.model.schemas import FeatureSettings, Group, Item, ModelSet
 from conquer.service.settings import Limits
 from conquer.service.store import items as pool_table
 from conquer.service.store import snapshots
-from conquer.service.store.schema import models
-from conquer.service.work.item_files import Uploaded
+from conquer.service.work.item_files import FileReading, Uploaded
 
 Result = TypeVar("Result")
 Thing = TypeVar("Thing")
 Run = Callable[[Callable[[Turn], Any]], Any]
 """Runs work on one model in the engine's thread and waits for its result."""
-ReadFile = Callable[[ModelSettings, int], Generator[None, None, tuple[list[Group], Uploaded]]]
-"""The groups of a file for a model of these settings, numbered from here on."""
 _SLICE = 1 << 18
 """Bytes of items that are written in one turn."""
 _CLEARED = 50
@@ -52,16 +49,8 @@ def groups_of(turn: Turn) -> list[Group]:
     return state.pool
 
 
-def read_pool(connection: Connection, model: int) -> list[Group]:
-    """A model's groups, from the store."""
-    pool: list[Group] = []
-    pooled = connection.execute(select(models.c.pooled).where(models.c.id == model)).scalar()
-    pool_table.read_into(connection, model, pool, 0, pooled or 0)
-    return pool
-
-
-def upload(run: Run, read_file: ReadFile) -> Generator[None, None, Uploaded]:
-    """Add a file to the model; `run` runs work on it.
+def upload(run: Run, read_file: Callable[[ModelSettings, int], FileReading]) -> Generator[None, None, Uploaded]:
+    """Add a file to the model; `run` runs work on it, `read_file` numbers the file's groups from its second argument.
 
     The items are shown in the last step. A crash before it leaves rows that the next upload removes. Of two uploads at
     once the later one continues, and the other is refused. An upload whose outcome is unknown may be sent again.
@@ -96,13 +85,14 @@ def upload(run: Run, read_file: ReadFile) -> Generator[None, None, Uploaded]:
         yield
         step(partial(_write, first=end, rows=rows))
         end += len(rows)
+    show = partial(_show, end=end, groups=groups, fitted=fitted)
     try:
-        step(lambda turn: _show(turn, end, groups, fitted))
+        step(show)
     except RefusalError as refusal:
         if refusal.kind is not Kind.INDETERMINATE:
             raise
         # The claim is this upload's until another begins, so what is there now is this file, or the file before.
-        step(lambda turn: None if turn.pooled == end else _show(turn, end, groups, fitted))
+        step(show)
     return found
 
 
@@ -136,30 +126,26 @@ def _write(turn: Turn, first: int, rows: Sequence[str]) -> None:
 
 
 def _show(turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
-    """Draw questions from the new groups."""
-    if fitted is not None:
-        _fit(turn, fitted, sum(len(group.items) for group in groups))
-    groups_of(turn).extend(groups)
-    turn.state.hold_pool(end)
-    turn.header = replace(turn.header, pooled=end)
-    pool_table.show(turn.connection, turn.state.id, end)
-    # The pool in memory is ahead of the store until the commit.
-    turn.moved = True
+    """Draw questions from the new groups, once.
 
-
-def _fit(turn: Turn, fitted: ServedLearner, items: int) -> None:
-    """Let a model without a log start from features fitted to its first items; a snapshot at position 0 holds them.
-
-    They are fitted once: rarity that moved with the log would score old and new rounds in different units.
+    A model that must be fitted is fitted to its first items, before its log begins; a snapshot at position 0 holds the
+    features. Rarity that moved with the log would score old and new rounds in different units.
     """
     state = turn.state
-    if not state.learner.unfitted:
+    if turn.pooled == end:
         return
-    if state.position > 0:
-        raise conflict("not_fresh", f"model {state.name!r} already has a log: fit before the first round")
-    state.learner = fitted
-    snapshots.replace(turn.connection, state.id, 0, snapshots.pieces(state.dumps()), turn.now)
-    turn.append(CorpusFitted(items), None)
+    if fitted is not None and state.learner.unfitted:
+        if state.position > 0:
+            raise conflict("not_fresh", f"model {state.name!r} already has a log: fit before the first round")
+        state.learner = fitted
+        snapshots.replace(turn.connection, state.id, 0, snapshots.pieces(state.dumps()), turn.now)
+        turn.append(CorpusFitted(sum(len(group.items) for group in groups)), None)
+    groups_of(turn).extend(groups)
+    state.hold_pool(end)
+    turn.header = replace(turn.header, pooled=end)
+    pool_table.show(turn.connection, state.id, end)
+    # The pool in memory is ahead of the store until the commit.
+    turn.moved = True
 
 
 def check_groups(groups: Sequence[Group], settings: FeatureSettings, limits: Limits) -> Generator[None, None, None]:

@@ -5,7 +5,7 @@ Everything else uses a learner by `learner_protocol.ServedLearner`, whatever its
 
 import functools
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,20 +19,19 @@ from conquer.service.engine.loading import Build
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model import pick_learner, pick_settings
 from conquer.service.model.learner_protocol import ServedLearner
-from conquer.service.model.schemas import FeatureSettings, Group, ModelSettings
+from conquer.service.model.schemas import FeatureSettings, ModelSettings
 from conquer.service.model.tally import Tally, read_tally
 from conquer.service.settings import Limits
 from conquer.service.store import snapshots
+from conquer.service.store.log import Header
 from conquer.service.store.schema import models
 from conquer.service.work.exports import Record
-from conquer.service.work.item_files import Uploaded, read_items
+from conquer.service.work.item_files import FileReading, Uploaded, read_items
 from conquer.service.work.pool import check_groups
-from conquer.types import Learner
 
 _LARGEST_DIM = 1 << 24
 _LARGEST_COUNT = 1 << 53
 _json = msgspec.json.Encoder().encode
-FileReading = Generator[None, None, tuple[list[Group], Uploaded]]
 
 
 class ItemFile(NamedTuple):
@@ -61,7 +60,7 @@ class Task(NamedTuple):
     warm: Callable[[], None]
     read_file: Callable[[ModelSettings, ItemFile], FileReading]
     measure: Callable[[Engine, str], None] | None = None
-    answer_lines: Callable[[Connection, int], Record] | None = None
+    answer_lines: Callable[[Connection, Header], Record] | None = None
 
 
 @functools.cache
@@ -71,13 +70,16 @@ def find(name: str) -> Task:
         return Task(pick_learner.build, pick_settings.check_settings, pick_settings.warm, _read_items)
     from conquer.service.work import parse_learner, parse_results
 
+    def check(settings: ModelSettings) -> None:
+        parse_learner.build(settings, None)
+
     def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
         yield
         groups = parse_learner.read_treebank(file.data, file.held_out, file.first)
         return groups, Uploaded(len(groups), len(groups))
 
-    check, warm = parse_learner.check_settings, parse_learner.warm
-    return Task(parse_learner.build, check, warm, read_sentences, parse_results.measure, parse_results.answer_lines)
+    measure, answer_lines = parse_results.measure, parse_results.answer_lines
+    return Task(parse_learner.build, check, parse_learner.warm, read_sentences, measure, answer_lines)
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
@@ -110,8 +112,8 @@ def create(
         if owner and connection.execute(count.where(models.c.owner == owner)).scalar_one() >= most:
             raise RefusalError(Kind.INVALID, "too_many_models", f"this key may create at most {most} models")
     now = time.time()
-    start = {"base": 0, "pooled": 0, "title": "", "paused": 0}
-    values = {"name": name, "settings": _json(settings).decode(), "created": now, "owner": owner, **start}
+    values = {"name": name, "settings": _json(settings).decode(), "created": now, "owner": owner}
+    values |= {"base": 0, "pooled": 0, "title": "", "paused": 0}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
     snapshots.replace(connection, model_id, 0, pieces, now)
     return model_id
@@ -145,16 +147,11 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         tally.people = {}
         # Rows that could not be read are another log's.
         tally.quarantined, tally.reasons = 0, []
-        _unname(learner)
+        if (weighing := believer(learner)) is not None:
+            # All at once: what is known of each voter stays theirs, under no name.
+            names = weighing.table.names
+            numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in names))}
+            weighing.table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in names.items()}
         return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None
-
-
-def _unname(learner: Learner) -> None:
-    """Number the voters that the learner weighs, all at once: what is known of each stays theirs, under no name."""
-    weighing = believer(learner)
-    if weighing is not None:
-        table = weighing.table
-        numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in table.names))}
-        table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in table.names.items()}

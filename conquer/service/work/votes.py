@@ -2,10 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import partial
-from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,8 +30,6 @@ _READ = 200
 """Votes read in one slice of long work, and looked up in one turn."""
 _BYTES = 1 << 20
 """Bytes of votes looked up in one turn."""
-_SECONDS = 0.02
-"""A turn ends after this time. It learns at least one vote."""
 _REST = "each with its own copy of them; send the rest in another request"
 _json = msgspec.json.Encoder().encode
 Known = Mapping[str, tuple[Item, Group]]
@@ -54,7 +51,7 @@ class VotesReply(msgspec.Struct):
     both_bad: int = 0
 
 
-class ReadVote(msgspec.Struct):
+class ReadVote(NamedTuple):
     """A vote as a row, its voter, and its size in bytes and in cells of rows."""
 
     row: Voted
@@ -74,13 +71,27 @@ def learn_votes(
     reader, pool = run(_state)
     known = {item.id: (item, group) for group in pool for item in group.items}
     votes: list[ReadVote] = []
+    stored = cells = 0
     try:
         # A small compressed file may contain more than fits in memory.
         if is_compressed(data) or (part := sniff(data)).form not in ("table", "jsonl", "json"):
             raise invalid("the file must be CSV, JSON lines or a JSON array, and not compressed")
         reading = VoteReading(part, kind=kind, content=content, known=known or None)
-        for number, (vote, count) in enumerate(_read(reading, reader, known), 1):
-            votes += [vote] * count
+        for number, one in enumerate(reading, 1):
+            if len(votes) + one.count > MOST:
+                raise ValueError(f"line {one.line}: a request has at most {MOST:,} votes; send the rest in another")
+            try:
+                vote = _vote(one, reading.content or "ids", known, reader)
+            except (msgspec.ValidationError, ValueError) as error:
+                raise ValueError(f"line {one.line}: {in_words(str(error))}") from None
+            votes += [vote] * one.count
+            stored, cells = stored + one.count * vote.stored, cells + one.count * vote.cells
+            if stored > STORED:
+                bound = f"a request's votes take at most {STORED:,} bytes with their items"
+                raise ValueError(f"line {one.line}: {bound}, {_REST}")
+            if cells > CELLS:
+                bound = f"the items of a request's votes have at most {CELLS:,} features"
+                raise ValueError(f"line {one.line}: {bound}, {_REST}")
             if number % _READ == 0:
                 yield
     except (ValueError, OSError) as error:
@@ -103,25 +114,6 @@ def _state(turn: Turn) -> tuple[Reader, list[Group]]:
         raise conflict("no_votes", f"model {turn.state.name!r} does not learn from which of two items is better")
     own = learner.reader
     return Reader(own.settings, turn.limits, own.featurizer), list(groups_of(turn))
-
-
-def _read(reading: VoteReading, reader: Reader, known: Known) -> Iterator[tuple[ReadVote, int]]:
-    """Each line's vote and how often it was given. Raises RefusalError, with the line, if it cannot be learnt."""
-    count = stored = cells = 0
-    for one in reading:
-        count += one.count
-        if count > MOST:
-            raise invalid(f"line {one.line}: a request has at most {MOST:,} votes; send the rest in another request")
-        try:
-            vote = _vote(one, reading.content or "ids", known, reader)
-        except (msgspec.ValidationError, ValueError) as error:
-            raise invalid(f"line {one.line}: {in_words(str(error))}") from None
-        stored, cells = stored + one.count * vote.stored, cells + one.count * vote.cells
-        if stored > STORED:
-            raise invalid(f"line {one.line}: a request's votes take at most {STORED:,} bytes with their items, {_REST}")
-        if cells > CELLS:
-            raise invalid(f"line {one.line}: the items of a request's votes have at most {CELLS:,} features, {_REST}")
-        yield vote, one.count
 
 
 def _vote(one: Vote, content: str, known: Known, reader: Reader) -> ReadVote:
@@ -163,8 +155,8 @@ def _item(thing: Any, content: str) -> Item:
 
 
 def _learn(turn: Turn, part: Sequence[tuple[str, ReadVote]]) -> Counter[str]:
-    """Append the votes that are not in the log yet until the time of the turn is up; counts what became of them."""
-    began, done = monotonic(), Counter[str]()
+    """Append votes that are not in the log yet until the turn is over, one at least; counts what became of them."""
+    done = Counter[str]()
     turn.look_up([event_id for event_id, _ in part])
     for event_id, one in part:
         event = turn.event(event_id)
@@ -174,7 +166,7 @@ def _learn(turn: Turn, part: Sequence[tuple[str, ReadVote]]) -> Counter[str]:
             done["learnt"] += 1
         else:
             done["repeated" if _is_learnt(event, one) else "undone"] += 1
-        if monotonic() - began >= _SECONDS:
+        if turn.is_over:
             break
     return done
 

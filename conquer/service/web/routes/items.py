@@ -17,7 +17,7 @@ from conquer.service.web.call import Call, reply
 from conquer.service.web.endpoint import Routes
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look
-from conquer.service.work.item_files import Uploaded
+from conquer.service.work.item_files import FileReading, Uploaded
 from conquer.service.work.next_question import Question, next_question
 from conquer.service.work.pair_coverage import Progress, call_covered, progress
 from conquer.service.work.pool import groups_of, upload
@@ -82,7 +82,7 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
     file = tasks.ItemFile(body, query.held_out, query.text)
 
-    def read_file(settings: ModelSettings, first: int) -> tasks.FileReading:
+    def read_file(settings: ModelSettings, first: int) -> FileReading:
         given = file._replace(first=first, images=_images_by_file(call))
         return tasks.find(settings.task).read_file(settings, given)
 

@@ -18,7 +18,7 @@ from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict, unknown_model
 from conquer.service.model.pick_learner import PickLearner
-from conquer.service.model.schemas import NO_CONTEXT, Identifier, RawContext, RawItems, Strict
+from conquer.service.model.schemas import NO_CONTEXT, Group, Identifier, RawContext, RawItems, Strict
 from conquer.service.store import log
 from conquer.service.web.call import Call, attachment
 from conquer.service.web.endpoint import Routes
@@ -173,9 +173,14 @@ async def parser_progress(call: Call) -> Any:
     """A parser's progress."""
     from conquer.service.work.parse_results import measure, progress
 
+    def work(turn: Turn) -> tuple[list[Group], int, list[tuple[int, float, int]]]:
+        tally = turn.state.tally
+        return list(groups_of(turn)), sum(map(len, tally.asked.values())), list(tally.history)
+
     await call.loaded()
     await call.long(functools.partial(measure, call.server.engine, call.model))
-    return await call.on_model(progress)
+    known = await call.on_model(work)
+    return await call.brief(lambda: progress(*known))
 
 
 @routes.add("GET", "/v1/models/{name}/trees", "read", kind="text/plain")
