@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import gc
 import json
 import logging
@@ -85,6 +86,8 @@ def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.so
     for family, place in dict.fromkeys((family, place) for family, *_, place in places):
         try:
             found.append(stack.enter_context(socket.create_server(place, family=family)))
+            # Connections inherit it; asyncio's own loop leaves it off.
+            found[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             fault = error
             # A name may also have addresses of a family that this machine lacks.
@@ -177,13 +180,11 @@ class Running(uvicorn.Server):
 
 def _config(server: Server) -> uvicorn.Config:
     settings = server.settings
-    app = make_app(server)
-    plain = uvicorn.Config(app, http="httptools", log_config=None)
-    plain.load()
     server.bounds.connections, backlog = room_for(settings.connections)
+    guard: Any = functools.partial(Guard, server.bounds)
     return uvicorn.Config(
-        app,
-        http=Guard.around(plain.http_protocol_class, server.bounds),
+        make_app(server),
+        http=guard,
         backlog=backlog,
         # Requests whose connections have gone count too, until they are done.
         limit_concurrency=2 * server.bounds.connections,

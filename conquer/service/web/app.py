@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import msgspec
-from starlette.middleware import Middleware
 from starlette.routing import Route, Router
+from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from conquer import __version__
@@ -32,7 +32,7 @@ class ErrorReply(msgspec.Struct):
     error: Failure
 
 
-def make_app(server: Server) -> Router:
+def make_app(server: Server) -> ASGIApp:
     """The application around a server."""
     server.document = document(ENDPOINTS, __version__)
     paths: dict[str, dict[str, Endpoint]] = {}
@@ -47,16 +47,16 @@ def make_app(server: Server) -> Router:
         finally:
             await server.stop()
 
-    access, proxy = server.access, server.settings.proxy
-    # Requests comes before the proxy's headers: it knows connections by their own addresses.
-    middleware = [Middleware(Requests, server.bounds)]
-    if proxy:
-        middleware.append(Middleware(ProxyHeadersMiddleware, proxy))
-    if access.origins:
-        middleware.append(Middleware(Cors, access))
     # A bare router: Starlette's class adds two layers that catch errors, and an endpoint catches its own.
     routes = [Route(path, Methods(server, endpoints)) for path, endpoints in paths.items()]
-    return Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan, middleware=middleware)
+    app: Any = Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan)
+    if server.access.origins:
+        app = Cors(app, server.access)
+    if server.settings.proxy:
+        app = ProxyHeadersMiddleware(app, server.settings.proxy)
+        server.bounds.trusted = app.trusted_hosts
+    # Around the proxy's headers: it knows connections by their own addresses.
+    return Requests(app, server.bounds)
 
 
 def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
