@@ -14,9 +14,10 @@ from starlette.types import Receive, Scope
 from conquer.service.engine.long_work import Job
 from conquer.service.engine.queue import NOW, Generation, Waits
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError
+from conquer.service.errors import Kind, RefusalError, unknown_model
 from conquer.service.store.keys import ANONYMOUS, Key
-from conquer.service.web.access import SMALL, Hold
+from conquer.service.store.log import Header, headers
+from conquer.service.web.access import SMALL
 from conquer.service.web.server import Server
 
 STATUS = {
@@ -38,7 +39,6 @@ _SLICE = 256 << 10
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
-_DIGITS = 15
 _RATE = 32 << 10
 """Bytes a second at which a body must arrive in the long run."""
 
@@ -49,8 +49,9 @@ class Call(Request):
     def __init__(self, server: Server, scope: Scope, receive: Receive) -> None:
         super().__init__(scope, receive)
         self.server = server
-        self.hold = Hold(self.server.budget)
         self.key: Key = ANONYMOUS
+        self.owner, self.held = "", 0
+        """The tenant that work and bytes are charged to, and the bytes of the budget held."""
         self.answers = 1
         """How many answers the body holds, once it is decoded."""
 
@@ -60,15 +61,17 @@ class Call(Request):
         return name
 
     @property
-    def owner(self) -> str:
-        """The tenant that work and bytes are charged to."""
-        return self.hold.owner
-
-    @property
     def address(self) -> str:
         """The client's address; "" if it is unknown."""
         client = self.scope.get("client")
         return client[0] if client else ""
+
+    def hold(self, size: int, bulky: bool = True) -> None:
+        """Hold `size` bytes of the budget in all, at most a tenant's share. Raises RefusalError without room."""
+        size = min(size, self.server.budget.share)
+        if size > max(self.held, SMALL):
+            self.server.budget.take(self.owner, size - self.held, bulky)
+            self.held = size
 
     async def read_body(self, limit: int, bulky: bool) -> bytes:
         """The whole body, held in the budget.
@@ -78,9 +81,9 @@ class Call(Request):
         """
         length = self.headers.get("content-length")
         if length is not None:
-            if not length.isdecimal() or len(length) > _DIGITS or int(length) > limit:
-                raise _too_large(limit, f", got {length[:80]}")
-            self.hold.cover(int(length), bulky)
+            if int(length) > limit:
+                raise _too_large(limit, f", got {length}")
+            self.hold(int(length), bulky)
         # A bytearray, not a list of parts: each may be a single byte.
         body, seconds = bytearray(), self.server.settings.read_seconds
         clock = asyncio.get_running_loop().time
@@ -94,7 +97,7 @@ class Call(Request):
                     body += message.get("body", b"")
                     if len(body) > limit:
                         raise _too_large(limit)
-                    self.hold.cover(len(body), bulky)
+                    self.hold(len(body), bulky)
                     if more := message.get("more_body", False):
                         patience.reschedule(min(clock(), start + len(body) / _RATE) + seconds)
         except TimeoutError:
@@ -131,7 +134,7 @@ class Call(Request):
 
     async def copied(self, copy: Callable[[Turn], Result]) -> Result:
         """A copy of the settled model. Raises RefusalError before it is made if the budget has no room for it."""
-        self.hold.cover(await self.on_model(lambda turn: turn.state.learner.size, reads=True))
+        self.hold(await self.on_model(lambda turn: turn.state.learner.size, reads=True))
         return await self.on_model(copy, reads=True, after=NOW)
 
     async def replayed(self, generation: Generation) -> None:
@@ -167,16 +170,48 @@ class Call(Request):
 
     def brief(self, work: "Job | Callable[[], Any]") -> "asyncio.Future[Any]":
         """Run a short job, or a call, off the event loop and the engine. The caller's long work does not delay it."""
-        return self.server.brief(f"{self.owner} reads", work)
+        return self.server.engine.long.run(f"{self.owner} reads", work)
 
-    def read(self, work: Callable[[Connection], Result]) -> "asyncio.Future[Result]":
-        """Run `work(connection)` on a connection that reads the store; see `brief`."""
+    def read(self, work: Callable[[Connection, Header], Result]) -> "asyncio.Future[Result]":
+        """Run `work(connection, header)` on a connection that reads the store, with the header of the path's model.
+
+        Raises RefusalError if there is none. See `brief`.
+        """
 
         def reading() -> Result:
             with self.server.database.reading() as connection:
-                return work(connection)
+                found = headers(connection, [self.model]).get(self.model)
+                if found is None:
+                    raise unknown_model(self.model)
+                return work(connection, found)
 
         return self.brief(reading)
+
+    async def sliced(self, response: Response) -> Response:
+        """A download, or a reply longer than a slice, with its bytes held in the budget until they are sent.
+
+        Raises RefusalError without room for the beginning. When the reply has begun and cannot become a refusal, it
+        ends with the RefusalError.
+        """
+        parts: Any = None
+        if isinstance(response, StreamingResponse):
+            parts, beginning = response.body_iterator, b""
+            # The first line alone does not tell how long the download is.
+            while len(beginning) <= SMALL and (part := await anext(parts, None)) is not None:
+                beginning += part
+            self.hold(len(beginning))
+        else:
+            beginning = bytes(response.body)
+            if len(beginning) <= _SLICE:
+                return response
+        return StreamingResponse(self._slices(beginning, parts), response.status_code, dict(response.headers))
+
+    async def _slices(self, part: bytes | None, parts: Any) -> AsyncIterator[bytes]:
+        while part is not None:
+            for at in range(0, len(part), _SLICE):
+                yield part[at : at + _SLICE]
+            part = await anext(parts, None) if parts else None
+            self.hold(len(part or b""))
 
 
 def _too_large(limit: int, got: str = "") -> RefusalError:
@@ -188,21 +223,18 @@ def reply(body: bytes = b"", kind: str = JSON, status: int = 200, headers: Mappi
     return Response(body, status, {**_HEADERS, **headers} if headers else _HEADERS, kind)
 
 
-def failure(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error.
+def refused(refusal: RefusalError, status: int | None = None, **headers: str) -> Response:
+    """A refusal, with the status and the headers of its kind.
 
-    >>> failure(404, "not_found", "there is no GET /x").body
+    >>> refused(RefusalError(Kind.UNKNOWN, "not_found", "there is no GET /x")).body
     b'{"error":{"code":"not_found","message":"there is no GET /x"}}'
     """
-    return reply(encode({"error": {"code": code, "message": message}}), status=status, headers=headers)
-
-
-def refused(refusal: RefusalError) -> Response:
-    """A refusal, with the headers of its kind."""
-    headers = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
+    if refusal.retry_after is not None:
+        headers["retry-after"] = str(refusal.retry_after)
     if refusal.kind is Kind.NO_KEY:
         headers["www-authenticate"] = "Bearer"
-    return failure(STATUS[refusal.kind], refusal.code, refusal.message, headers)
+    body = encode({"error": {"code": refusal.code, "message": refusal.message}})
+    return reply(body, status=status or STATUS[refusal.kind], headers=headers)
 
 
 def attachment(content: "bytes | AsyncIterator[bytes]", name: str, kind: str = "application/octet-stream") -> Response:
@@ -211,31 +243,3 @@ def attachment(content: "bytes | AsyncIterator[bytes]", name: str, kind: str = "
     if isinstance(content, bytes):
         return Response(content, headers=headers, media_type=kind)
     return StreamingResponse(content, headers=headers, media_type=kind)
-
-
-async def counted(response: Response, hold: Hold) -> Response:
-    """A download, or a reply longer than a slice, with its bytes held in the budget until they are sent.
-
-    Raises RefusalError without room for the beginning. When the reply has begun and cannot become a refusal, it ends
-    with the RefusalError.
-    """
-    parts: Any = None
-    if isinstance(response, StreamingResponse):
-        parts, beginning = response.body_iterator, b""
-        # The first line alone does not tell how long the download is.
-        while len(beginning) <= SMALL and (part := await anext(parts, None)) is not None:
-            beginning += part
-        hold.cover(len(beginning))
-    else:
-        beginning = bytes(response.body)
-        if len(beginning) <= _SLICE:
-            return response
-    return StreamingResponse(_slices(beginning, parts, hold), response.status_code, dict(response.headers))
-
-
-async def _slices(part: bytes | None, parts: Any, hold: Hold) -> AsyncIterator[bytes]:
-    while part is not None:
-        for at in range(0, len(part), _SLICE):
-            yield part[at : at + _SLICE]
-        part = await anext(parts, None) if parts else None
-        hold.cover(len(part or b""))

@@ -16,7 +16,7 @@ from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.model.schemas import BatchAnswers, decoded, decoder, is_model_name
 from conquer.service.store.keys import Key
 from conquer.service.web.access import may, speak_as
-from conquer.service.web.call import JSON, Call, counted, encode, failure, refused, reply
+from conquer.service.web.call import JSON, Call, encode, refused, reply
 from conquer.service.web.server import Server
 
 logger = logging.getLogger("conquer.service")
@@ -84,7 +84,8 @@ class Endpoint:
             if refusal.code != "flight":
                 raise
         finally:
-            call.hold.release()
+            if call.held:
+                server.budget.give_back(call.owner, call.held)
             server.meters.request(self.method, self.path, status, time.perf_counter() - started)
 
     async def _response(self, call: Call) -> Response:
@@ -93,8 +94,8 @@ class Endpoint:
             response = result if isinstance(result, Response) else reply(encode(result), status=self.status)
             # A committed write cannot be refused any more: its reply takes the place of its body in the budget.
             if self.method == "GET":
-                call.hold.cover(len(getattr(response, "body", b"")))
-            return await counted(response, call.hold)
+                call.hold(len(getattr(response, "body", b"")))
+            return await call.sliced(response)
         except ClientDisconnect:
             self._count(call, _SLOW)
             raise
@@ -104,7 +105,7 @@ class Endpoint:
         except Exception as error:
             logger.error("%s %s failed", self.method, self.path, exc_info=error)
             self._count(call, _INTERNAL)
-            return failure(500, _INTERNAL.code, _INTERNAL.message)
+            return refused(_INTERNAL, 500)
 
     async def _result(self, call: Call) -> Any:
         call.key = self._admit(call)
@@ -124,7 +125,7 @@ class Endpoint:
         server, role, name = call.server, self.role, call.path_params.get("name")
         key = server.access.identify(call, call.address)
         # People who joined by one link share its id, so each of their addresses is a tenant.
-        call.hold.owner = f"{key.id}:{call.address}" if key.voter is not None else key.id or call.address
+        call.owner = f"{key.id}:{call.address}" if key.voter is not None else key.id or call.address
         if server.rates is not None:
             server.rates.take(call.owner)
         if role is not None and not may(key, role, name):
@@ -142,16 +143,13 @@ class Endpoint:
 
     def _query(self, call: Call) -> dict[str, Any]:
         """The parameters, where the handler has some. Raises RefusalError for one that is unknown or not valid."""
-        if self.query is None and not call.scope["query_string"]:
+        if self.query is None:
+            # Links to pages may have parameters that are for their scripts.
+            if call.scope["query_string"] and self.path.startswith("/v1/"):
+                raise invalid("this path has no parameters")
             return {}
-        names = self.query.__struct_fields__ if self.query else ()
-        # Links to pages may have parameters that are for their scripts.
-        for name in call.query_params if self.path.startswith("/v1/") else ():
-            if name not in names:
-                message = f"{name[:80]!r} is no parameter of this path: it has {', '.join(names) or 'none'}"
-                raise invalid(message)
         try:
-            return {"query": msgspec.convert(dict(call.query_params), self.query, strict=False)} if self.query else {}
+            return {"query": msgspec.convert(dict(call.query_params), self.query, strict=False)}
         except msgspec.ValidationError as error:
             raise invalid(f"the query: {error}") from None
 
@@ -175,13 +173,14 @@ class Methods:
         if endpoint is not None:
             await endpoint.respond(self._server, scope, receive, send)
             return
-        message, allowed = f"there is no {scope['method']} {scope['path'][:200]}", ", ".join(sorted(self._endpoints))
-        if allowed:
-            error = failure(405, "method_not_allowed", message, {"allow": allowed})
+        message = f"there is no {scope['method']} {scope['path'][:200]}"
+        if self._endpoints:
+            error = RefusalError(Kind.UNKNOWN, "method_not_allowed", message)
+            response = refused(error, 405, allow=", ".join(sorted(self._endpoints)))
         else:
-            error = failure(404, "not_found", message)
-        self._server.meters.request("other", "other", error.status_code, 0.0)
-        await error(scope, receive, send)
+            response = refused(RefusalError(Kind.UNKNOWN, "not_found", message))
+        self._server.meters.request("other", "other", response.status_code, 0.0)
+        await response(scope, receive, send)
 
 
 class Routes(list[Endpoint]):

@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError
 from conquer.kernels.core import background
 from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
-from conquer.service.engine.long_work import Job as Steps
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.upkeep import Job, look_around, measure_all, sweep_deleted
@@ -53,9 +52,7 @@ class Server:
         self.listing = Listing(self.engine)
         self.boards = Boards(self.engine)
         self.meters = Meters(self.alarms, self._gauges())
-        self.bounds = Bounds(
-            settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
-        )
+        self.bounds = Bounds(settings.read_seconds, settings.connections, settings.connections_per_address)
         self.budget = Budget(settings.flight_bytes)
         rate, joins = settings.requests_per_second, settings.joins_per_address
         message = f"this key may make {rate:g} requests a second"
@@ -116,14 +113,10 @@ class Server:
         failures = 0
         while True:
             await asyncio.sleep(0 if once and not failures else job.pause(failures))
-            succeeded = await self.brief(owner, lambda: job.attempt(self.alarms), urgent)
+            succeeded = await self.engine.long.run(owner, lambda: job.attempt(self.alarms), urgent)
             if succeeded and once:
                 return
             failures = 0 if succeeded else failures + 1
-
-    def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
-        """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
-        return self.engine.long.run(owner, work, urgent)
 
     def _load_kernels(self) -> None:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
@@ -178,7 +171,7 @@ class Server:
     async def refresh_now(self) -> None:
         """Read keys and links at once. If the store is away, they are read within a second of its return."""
         with contextlib.suppress(DBAPIError, OSError):
-            await self.brief("keys", self.refresh_keys, urgent=True)
+            await self.engine.long.run("keys", self.refresh_keys, urgent=True)
 
 
 def _opened(settings: Settings) -> tuple[Database, Access]:

@@ -6,13 +6,12 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import Connection
 from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model.schemas import UPLOADED, Format, Identifier, ModelSettings, Strict
-from conquer.service.store import images, log
+from conquer.service.store import images
 from conquer.service.web.call import Call, reply
 from conquer.service.web.endpoint import Routes
 from conquer.service.work import tasks
@@ -80,22 +79,15 @@ class TaskInfo(msgspec.Struct, omit_defaults=True):
 )  # fmt: skip
 async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
-    file = tasks.ItemFile(body, query.held_out, query.text)
+    names = await call.read(lambda connection, header: images.by_file(connection, header.id))
+    file = tasks.ItemFile(body, query.held_out, query.text, images=names)
 
     def read_file(settings: ModelSettings, first: int) -> tasks.FileReading:
-        given = file._replace(first=first, images=_images_by_file(call))
-        return tasks.find(settings.task).read_file(settings, given)
+        return tasks.find(settings.task).read_file(settings, file._replace(first=first))
 
     await call.loaded()
     uploaded: Uploaded = await call.long(upload(functools.partial(call.now, learns=False), read_file))
     return uploaded
-
-
-def _images_by_file(call: Call) -> dict[str, str]:
-    """The model's images by the names of their files. Not for the event loop."""
-    with call.server.database.reading() as connection:
-        header = log.headers(connection, [call.model]).get(call.model)
-        return {} if header is None else images.by_file(connection, header.id)
 
 
 @routes.add("POST", "/v1/models/{name}/next", "answer", example={"voter": "ann"})
@@ -228,15 +220,9 @@ async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedIm
 @routes.add("GET", "/v1/models/{name}/images/{image}", "answer|read", kind="image/*")
 async def read_image(call: Call) -> Response:
     """An image."""
-    name, model = call.path_params["image"], call.model
-
-    def find(connection: Connection) -> bytes | None:
-        found = log.headers(connection, [model]).get(model)
-        if found is None:
-            raise unknown_model(model)
-        return images.read(connection, found.id, name)
-
-    data = await call.read(find) if _is_image(name) else None
+    name, data = call.path_params["image"], None
+    if _is_image(name):
+        data = await call.read(lambda connection, header: images.read(connection, header.id, name))
     if data is None:
         raise _unknown_image(call)
     return reply(data, images.KINDS[name.rpartition(".")[2]], headers=_IMAGE_HEADERS)
