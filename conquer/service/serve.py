@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from sqlalchemy import Connection
@@ -71,7 +71,7 @@ def serve(
         gc.set_threshold(5_000, 50, 100)
         # uvicorn raises the signal again after a clean shutdown; the process still ends with status 0.
         signal.signal(signal.SIGTERM, lambda *_: None)
-        Running(_config(server), server, lambda: say(f"CONQUER is at {place} (Ctrl-C stops it)")).run(sockets)
+        Running(server, lambda: say(f"CONQUER is at {place} (Ctrl-C stops it)")).run(sockets)
 
 
 def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.socket]:
@@ -94,8 +94,6 @@ def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.so
             if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                 found.clear()
                 break
-    if isinstance(fault, PermissionError):
-        raise ValueError(f"port {port} needs rights that this process lacks: choose another --port")
     if not found:
         why = os.strerror(fault.errno or 0).lower()
         raise ValueError(f"cannot listen at {host} port {port} ({why}): choose another")
@@ -152,9 +150,26 @@ def _set_up_log() -> Callable[[str], None]:
 class Running(uvicorn.Server):
     """uvicorn's server; it ends at most `stop_seconds` after the signal, even if something hangs."""
 
-    def __init__(self, config: uvicorn.Config, server: Server, begun: Callable[[], None]) -> None:
+    def __init__(self, server: Server, begun: Callable[[], None]) -> None:
+        settings, guard = server.settings, cast("type[Guard]", functools.partial(Guard, server.bounds))
+        self._seconds, self._ending, self._begun = settings.stop_seconds, server.boards.turn_away, begun
+        server.bounds.connections, backlog = room_for(settings.connections)
+        config = uvicorn.Config(
+            make_app(server),
+            http=guard,
+            backlog=backlog,
+            # Requests whose connections have gone count too, until they are done.
+            limit_concurrency=2 * server.bounds.connections,
+            ws="none",
+            log_config=None,
+            access_log=settings.access_log,
+            timeout_keep_alive=int(settings.idle_seconds),
+            # Half of the time for requests, the other half for the last snapshots.
+            timeout_graceful_shutdown=max(1, int(settings.stop_seconds / 2)),
+            proxy_headers=False,
+            server_header=False,
+        )
         super().__init__(config)
-        self._seconds, self._ending, self._begun = server.settings.stop_seconds, server.boards.turn_away, begun
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -176,27 +191,6 @@ class Running(uvicorn.Server):
     def _give_up(self) -> None:
         logger.error("something still hangs %g s after the signal to stop: ending without it", self._seconds)
         os._exit(1)
-
-
-def _config(server: Server) -> uvicorn.Config:
-    settings = server.settings
-    server.bounds.connections, backlog = room_for(settings.connections)
-    guard: Any = functools.partial(Guard, server.bounds)
-    return uvicorn.Config(
-        make_app(server),
-        http=guard,
-        backlog=backlog,
-        # Requests whose connections have gone count too, until they are done.
-        limit_concurrency=2 * server.bounds.connections,
-        ws="none",
-        log_config=None,
-        access_log=settings.access_log,
-        timeout_keep_alive=int(settings.idle_seconds),
-        # Half of the time for requests, the other half for the last snapshots.
-        timeout_graceful_shutdown=max(1, int(settings.stop_seconds / 2)),
-        proxy_headers=False,
-        server_header=False,
-    )
 
 
 def start_from_file(connection: Connection, path: Path, parse: bool, text: str | None = None) -> str:

@@ -13,8 +13,8 @@ from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
 from conquer.service.web.access import SMALL, Budget
 from conquer.service.web.app import ENDPOINTS
-from conquer.service.web.call import Call, attachment
 from conquer.service.web.connections import Bounds, Guard
+from conquer.service.web.endpoint import Call, attachment
 from conquer.service.web.metrics import Meters
 
 from .conftest import run

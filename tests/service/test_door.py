@@ -150,9 +150,7 @@ def test_the_largest_numbers_are_taken(local: Any) -> None:
 
 
 def test_no_pattern_lets_a_newline_follow() -> None:
-    from conquer.service.web.app import ENDPOINTS
-
-    text = json.dumps(document(ENDPOINTS, "1"))
+    text = json.dumps(document())
     patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', text)}
     assert len(patterns) == 5
     for pattern in patterns:

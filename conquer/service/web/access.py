@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from itsdangerous import BadData, Signer, URLSafeTimedSerializer
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.types import ASGIApp
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.store.keys import ANONYMOUS, OPEN, Invitation, Key, digest
@@ -24,7 +22,6 @@ SECONDS = 7 * 86400
 """How long a page stays signed in."""
 _LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 _READING = ("GET", "HEAD")
-_ANY = "*"
 _Clock = Callable[[], float]
 SMALL = 64 << 10
 """Bytes that are not counted: there are at most as many such bodies as connections."""
@@ -37,7 +34,7 @@ class Access:
     """The keys and links in force, by the digests of their secrets, and the page sessions that have ended.
 
     `open`: no key was ever made, so every caller on this machine may do everything. A server whose last key was revoked
-    is not open. `origins` are other sites whose pages may call; without keys only those that are named.
+    is not open. `origins` are other sites whose pages may call.
     """
 
     def __init__(self, secret: str, origins: frozenset[str] = frozenset()) -> None:
@@ -199,29 +196,11 @@ def origins_of(text: str) -> frozenset[str]:
     ['http://localhost:3000', 'https://shop.example']
     """
     found = frozenset(part.strip().rstrip("/") for part in text.split(",") if part.strip())
-    for origin in found - {_ANY}:
+    for origin in found - {"*"}:
         scheme, mark, host = origin.partition("://")
         if scheme not in ("http", "https") or not mark or not host or "/" in host:
             raise ValueError(f"CONQUER_CORS must be origins such as https://shop.example, or *, got {origin!r}")
     return found
-
-
-class Cors(CORSMiddleware):
-    """Starlette's, except that `*` does not open a server without keys. Cookies are never allowed."""
-
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        super().__init__(
-            app,
-            allow_origins=access.origins - {_ANY},
-            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
-            allow_headers=("authorization", "content-type"),
-            expose_headers=("retry-after", "content-disposition"),
-            max_age=3600,
-        )
-        self._access = access
-
-    def is_allowed_origin(self, origin: str) -> bool:
-        return super().is_allowed_origin(origin) or (_ANY in self._access.origins and not self._access.open)
 
 
 class Budget:

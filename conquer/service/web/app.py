@@ -1,20 +1,19 @@
 """The application: endpoints by path and method, middleware, and the server that it starts and stops."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from conquer import __version__
 from conquer.service.model.schemas import Failure
-from conquer.service.web.access import Cors
-from conquer.service.web.call import STATUS
 from conquer.service.web.connections import Requests
-from conquer.service.web.endpoint import Endpoint, Methods
+from conquer.service.web.endpoint import STATUS, Endpoint, Methods
 from conquer.service.web.routes import events, health, items, models, results, sessions
 from conquer.service.web.server import Server
 
@@ -26,6 +25,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *sessions.routes,
     *health.routes,
 )
+_ABOUT = "Show two, learn from the pick, lose nothing."
 
 
 class ErrorReply(msgspec.Struct):
@@ -34,7 +34,7 @@ class ErrorReply(msgspec.Struct):
 
 def make_app(server: Server) -> ASGIApp:
     """The application around a server."""
-    server.document = document(ENDPOINTS, __version__)
+    server.document = document()
     paths: dict[str, dict[str, Endpoint]] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method] = one
@@ -51,7 +51,14 @@ def make_app(server: Server) -> ASGIApp:
     routes = [Route(path, Methods(server, endpoints)) for path, endpoints in paths.items()]
     app: Any = Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan)
     if server.access.origins:
-        app = Cors(app, server.access)
+        app = CORSMiddleware(
+            app,
+            allow_origins=list(server.access.origins),
+            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=("authorization", "content-type"),
+            expose_headers=("retry-after", "content-disposition"),
+            max_age=3600,
+        )
     if server.settings.proxy:
         app = ProxyHeadersMiddleware(app, server.settings.proxy)
         server.bounds.trusted = app.trusted_hosts
@@ -59,9 +66,9 @@ def make_app(server: Server) -> ASGIApp:
     return Requests(app, server.bounds)
 
 
-def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
+def document() -> dict[str, Any]:
     """OpenAPI 3.1 as a JSON-able dict."""
-    shown = [endpoint for endpoint in endpoints if not endpoint.page]
+    shown = [endpoint for endpoint in ENDPOINTS if not endpoint.page]
     types = [kind for one in shown for kind in (one.body, one.reply) if kind not in (None, bytes)] + [ErrorReply]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
@@ -70,7 +77,11 @@ def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, by_type)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "CONQUER", "version": version, "description": "Show two, learn from the pick, lose nothing."},
+        "info": {
+            "title": "CONQUER",
+            "version": __version__,
+            "description": _ABOUT,
+        },
         "paths": paths,
         "components": {
             "schemas": components,

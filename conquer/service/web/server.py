@@ -182,11 +182,11 @@ def _opened(settings: Settings) -> tuple[Database, Access]:
     try:
         database = Database(settings.store)
     except NoStoreError:
-        _check_host(settings, without_keys=True)
+        _check(settings, without_keys=True)
         database = Database(settings.store, create=True)
     try:
         with database.reading() as connection:
-            _check_host(settings, without_keys=not keys.every(connection))
+            _check(settings, without_keys=not keys.every(connection))
         database.claim()
         if settings.key:
             with database.writing() as connection:
@@ -197,9 +197,9 @@ def _opened(settings: Settings) -> tuple[Database, Access]:
         raise
 
 
-def _check_host(settings: Settings, without_keys: bool) -> None:
-    if without_keys and not settings.key and settings.host not in _LOOPBACK:
+def _check(settings: Settings, without_keys: bool) -> None:
+    if without_keys and not settings.key and (settings.host not in _LOOPBACK or "*" in origins_of(settings.cors)):
         raise StoreError(
             "without keys only this machine is served: add one with 'conquer keys add', or give one of your own as"
-            f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}"
+            f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}, and CONQUER_CORS without *"
         )

@@ -8,8 +8,7 @@ from starlette.responses import Response
 from conquer.kernels.core import background
 from conquer.service.errors import Kind, RefusalError, stopping
 from conquer.service.web.access import may
-from conquer.service.web.call import Call, reply
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, reply
 
 routes = Routes()
 

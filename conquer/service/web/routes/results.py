@@ -19,8 +19,7 @@ from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
 from conquer.service.model.pick_learner import PickLearner
 from conquer.service.model.schemas import NO_CONTEXT, Identifier, RawContext, RawItems, Strict
-from conquer.service.web.call import Call, attachment
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, attachment
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look, RankingReply, rank
 from conquer.service.work.erasure import Gone, erase_person

@@ -14,8 +14,7 @@ from conquer.service.errors import Kind, RefusalError, conflict
 from conquer.service.model.schemas import Line, Strict
 from conquer.service.store.keys import Invitation, all_invitations, end_session, invite, use, withdraw
 from conquer.service.web.access import COOKIE, SECONDS
-from conquer.service.web.call import Call, encode, reply
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, encode, reply
 
 routes = Routes()
 _HOURS = 24 * 366
