@@ -68,16 +68,6 @@ def test_any_origin_needs_a_key_of_its_own(local):
     run(go())
 
 
-def test_without_the_setting_nothing_is_said(local):
-    async def go():
-        async with local().running() as client:
-            reply = await client.options("/v1/models", headers={"Origin": SHOP, **ASKED})
-            assert reply.status_code == 405
-            assert not any(name.startswith("access-control") for name in reply.headers)
-
-    run(go())
-
-
 def test_a_key_from_the_environment_opens_every_address(tmp_path):
     store = f"sqlite:///{tmp_path}/s.db"
     with pytest.raises(StoreError, match="or give one of your own as CONQUER_KEY"):

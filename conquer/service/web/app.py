@@ -1,7 +1,7 @@
 """The application: endpoints by path and method, middleware, and the server that it starts and stops."""
 
-import contextlib
-from collections.abc import AsyncIterator
+import functools
+import re
 from typing import Any
 
 import msgspec
@@ -13,9 +13,16 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from conquer import __version__
 from conquer.service.model.schemas import Failure
 from conquer.service.web.connections import Requests
-from conquer.service.web.endpoint import STATUS, Endpoint, Methods
+from conquer.service.web.endpoint import STATUS, Call, Endpoint, Methods
 from conquer.service.web.routes import events, health, items, models, results, sessions
 from conquer.service.web.server import Server
+
+
+@health.routes.add("GET", "/openapi.json", None)
+async def openapi(call: Call) -> dict[str, Any]:
+    """This document."""
+    return document()
+
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.routes,
@@ -25,7 +32,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *sessions.routes,
     *health.routes,
 )
-_ABOUT = "Show two, learn from the pick, lose nothing."
 
 
 class ErrorReply(msgspec.Struct):
@@ -34,22 +40,13 @@ class ErrorReply(msgspec.Struct):
 
 def make_app(server: Server) -> ASGIApp:
     """The application around a server."""
-    server.document = document()
     paths: dict[str, dict[str, Endpoint]] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method] = one
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Router) -> AsyncIterator[None]:
-        await server.start()
-        try:
-            yield
-        finally:
-            await server.stop()
-
     # A bare router: Starlette's class adds two layers that catch errors, and an endpoint catches its own.
     routes = [Route(path, Methods(server, endpoints)) for path, endpoints in paths.items()]
-    app: Any = Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan)
+    app: Any = Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=server.running)
     if server.access.origins:
         app = CORSMiddleware(
             app,
@@ -66,6 +63,7 @@ def make_app(server: Server) -> ASGIApp:
     return Requests(app, server.bounds)
 
 
+@functools.cache
 def document() -> dict[str, Any]:
     """OpenAPI 3.1 as a JSON-able dict."""
     shown = [endpoint for endpoint in ENDPOINTS if not endpoint.page]
@@ -77,24 +75,16 @@ def document() -> dict[str, Any]:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, by_type)
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "CONQUER",
-            "version": __version__,
-            "description": _ABOUT,
-        },
+        "info": {"title": "CONQUER", "version": __version__, "description": "Show two, learn from the pick."},
         "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}],
     }
 
 
 def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
-    names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
-    text = {"schema": {"type": "string"}}
-    parameters = [{"name": name, "in": "path", "required": True, **text} for name in names]
+    names, text = re.findall(r"{(\w+)}", endpoint.path), {"type": "string"}
+    parameters = [{"name": name, "in": "path", "required": True, "schema": text} for name in names]
     if endpoint.query is not None:
         _, queries = msgspec.json.schema_components([endpoint.query])
         fields = queries[endpoint.query.__name__]["properties"]

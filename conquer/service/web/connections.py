@@ -16,8 +16,10 @@ _HEAD = 64 << 10
 """Bytes that may arrive before a request begins."""
 _PENDING = 1 << 20
 """Bytes that may arrive between two parts of a body: more than the server reads ahead."""
-_LOOKS, _UNREAD = 10, 40
-"""Looks at a connection in the time for a head, and in the time after which a client that reads nothing is cut off."""
+_UNREAD = 4
+"""How many times the time for a head a client may read nothing."""
+_LINGER = 1.0
+"""Seconds without a byte after which the rest of a body is no longer waited for."""
 _FILES = 256
 """Open files left for the store, its log and what is being accepted."""
 _ENOUGH = 1 << 20
@@ -86,8 +88,8 @@ class Guard(asyncio.Protocol):
 
     - Before a request begins, its head is arriving: it has `bounds.seconds` and 64 KB.
     - While one is under way, bytes that do not become parts of its body (trailers, chunk headers) are bounded.
-    - After a reply that came before the whole body, the rest is read and dropped for `bounds.seconds`: closing at once
-      would take the reply away from the client.
+    - After a reply that came before the whole body, the rest is read and dropped while it comes, for at most
+      `bounds.seconds`: closing at once would take the reply away from the client.
     - A client that reads nothing of its reply for four times `bounds.seconds` is cut off.
     """
 
@@ -97,8 +99,8 @@ class Guard(asyncio.Protocol):
         self._transport: Any = None
         self._client: Client | None = None
         """None: the connection was refused or is over."""
-        self._under_way, self._room, self._drains = 0, _HEAD, False
-        """Requests under way, bytes that may still arrive, and whether more than these are dropped."""
+        self._under_way, self._room, self._drains = 0, _HEAD, 0.0
+        """Requests under way, bytes that may still arrive, and until when others are dropped; 0: they end it."""
         self._ends = math.inf
         """When the connection is closed, unless a request begins."""
         self._unsent, self._taken = 0, 0.0
@@ -137,7 +139,9 @@ class Guard(asyncio.Protocol):
                 self._transport.abort()
             return
         self._room -= len(data)
-        if not self._under_way and self._ends == math.inf:
+        if self._drains:
+            self._ends = min(self._loop.time() + _LINGER, self._drains)
+        elif not self._under_way and self._ends == math.inf:
             self._ends = self._loop.time() + self._bounds.seconds
         self._inner.data_received(data)
 
@@ -152,7 +156,7 @@ class Guard(asyncio.Protocol):
     def begin(self) -> None:
         """A request begins: its head has arrived."""
         self._under_way += 1
-        self._room, self._drains, self._ends = _PENDING, False, math.inf
+        self._room, self._drains, self._ends = _PENDING, 0.0, math.inf
 
     def progress(self) -> None:
         """A part of a body has been read."""
@@ -162,9 +166,11 @@ class Guard(asyncio.Protocol):
         """A request has ended, with so many bytes of its body left. The time until the next one is the server's."""
         self._under_way -= 1
         if not self._under_way:
-            self._room, self._drains = _HEAD + left, left > 0
+            self._room = _HEAD + left
             if left:
-                self._ends = self._loop.time() + self._bounds.seconds
+                now = self._loop.time()
+                self._drains = now + self._bounds.seconds
+                self._ends = min(now + _LINGER, self._drains)
 
     def _look(self) -> None:
         """Close the connection when its time is up. One whose client takes nothing is cut off: closing would wait."""
@@ -172,12 +178,11 @@ class Guard(asyncio.Protocol):
         if not left or left < self._unsent:
             self._taken = now
         self._unsent = left
-        pause = self._bounds.seconds / _LOOKS
-        if now - self._taken >= _UNREAD * pause:
+        if now - self._taken >= _UNREAD * self._bounds.seconds:
             self._transport.abort()
         elif now >= self._ends:
             self._transport.close()
-        self._looks = self._loop.call_later(pause, self._look)
+        self._looks = self._loop.call_later(min(1.0, self._bounds.seconds / 10), self._look)
 
 
 class Requests:

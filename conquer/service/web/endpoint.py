@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar, Unpack, get_type_hints
 
 import msgspec
@@ -36,8 +35,6 @@ _GONE = 499
 """Counted as the status of a request whose client hung up."""
 _SLOW = RefusalError(Kind.SLOW, "slow", "the client hung up")
 _INTERNAL = RefusalError(Kind.INDETERMINATE, "internal", "this is a fault of the server; it has been logged")
-# Nearly all requests name one of a few models.
-_is_name = lru_cache(maxsize=256)(is_model_name)
 STATUS = {
     Kind.MALFORMED: 400,
     Kind.NO_KEY: 401,
@@ -306,38 +303,32 @@ class Endpoint:
         """Reply to a request, as an ASGI app of this server does."""
         call, started, status = Call(server, scope, receive), time.perf_counter(), _GONE
         try:
-            response = await self._response(call)
+            try:
+                result = await self._result(call)
+                response = result if isinstance(result, Response) else reply(encode(result), status=self.status)
+                # A committed write cannot be refused any more: its reply takes the place of its body in the budget.
+                if self.method == "GET":
+                    call.hold(len(getattr(response, "body", b"")))
+                response = await call.sliced(response)
+            except ClientDisconnect:
+                self._count(call, _SLOW)
+                raise
+            except RefusalError as refusal:
+                self._count(call, refusal)
+                response = refused(refusal)
+            except Exception as error:
+                logger.error("%s %s failed", self.method, self.path, exc_info=error)
+                self._count(call, _INTERNAL)
+                response = refused(_INTERNAL, 500)
             await response(scope, receive, send)
             status = response.status_code
-        except ClientDisconnect:
+        except (ClientDisconnect, RefusalError):
+            # Refused while it is sent, a download lacks its end: the client can tell that it is not whole.
             pass
-        except RefusalError as refusal:
-            # A download that found no room: without its end, the client can tell that it is not whole.
-            if refusal.code != "flight":
-                raise
         finally:
             if call.held:
                 server.budget.give_back(call.owner, call.held)
             server.meters.request(self.method, self.path, status, time.perf_counter() - started)
-
-    async def _response(self, call: Call) -> Response:
-        try:
-            result = await self._result(call)
-            response = result if isinstance(result, Response) else reply(encode(result), status=self.status)
-            # A committed write cannot be refused any more: its reply takes the place of its body in the budget.
-            if self.method == "GET":
-                call.hold(len(getattr(response, "body", b"")))
-            return await call.sliced(response)
-        except ClientDisconnect:
-            self._count(call, _SLOW)
-            raise
-        except RefusalError as refusal:
-            self._count(call, refusal)
-            return refused(refusal)
-        except Exception as error:
-            logger.error("%s %s failed", self.method, self.path, exc_info=error)
-            self._count(call, _INTERNAL)
-            return refused(_INTERNAL, 500)
 
     async def _result(self, call: Call) -> Any:
         call.key = self._admit(call)
@@ -366,7 +357,7 @@ class Endpoint:
             raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not {role} here")
         if name is None and role is not None and key.voter is not None:
             raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", "a link gives access to one model's questions only")
-        if name is not None and not _is_name(name):
+        if name is not None and not is_model_name(name):
             raise RefusalError(Kind.UNKNOWN, "unknown_model", f"{name[:80]!r} is not a valid model name")
         event_id = call.path_params.get("event_id", "")
         if len(event_id) > _MAX_IDENTIFIER or "\x00" in event_id:

@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError
@@ -39,7 +39,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Server:
-    """What the handlers share. `start` and `stop` run in the event loop that serves."""
+    """What the handlers share."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -64,10 +64,6 @@ class Server:
         self.deleted.set()
         self._probe: asyncio.Future[Any] | None = None
         self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
-        self.document: dict[str, Any] = {}
-        """The OpenAPI document, set by the application built around this server."""
-        self.ready = False
-        self._tasks: list[asyncio.Task[None]] = []
 
     def _gauges(self) -> Iterable[tuple[str, str, Callable[[], float]]]:
         engine = self.engine
@@ -85,9 +81,11 @@ class Server:
         yield "conquer_flight_bytes", "Bytes of large requests and replies.", lambda: self.budget.used
         yield "conquer_connections", "Open connections.", lambda: self.bounds.open
 
-    async def start(self) -> None:
-        self.engine.start(asyncio.get_running_loop())
+    @contextlib.asynccontextmanager
+    async def running(self, _: object = None) -> AsyncIterator[None]:
+        """Start in this event loop, and stop at the end. The argument is the application, of its lifespan."""
         engine, days = self.engine, self.settings.retention_days
+        engine.start(asyncio.get_running_loop())
         jobs = [
             Job("checkpoint", 1.0, self.database.checkpoint),
             Job("sweep-deleted", 1.0, self._sweep_deleted),
@@ -105,8 +103,16 @@ class Server:
             *(self.repeat(job, "jobs") for job in jobs),
             *(self.repeat(job, job.name, urgent=True) for job in urgent),
         ]
-        self._tasks = [asyncio.create_task(run) for run in runs]
-        self.ready = True
+        running = [asyncio.create_task(run) for run in runs]
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            # Off the event loop, which the engine's last results go to.
+            await asyncio.to_thread(engine.stop)
+            self.database.close()
 
     async def repeat(self, job: Job, owner: str, urgent: bool = False, once: bool = False) -> None:
         """Run a job by the clock, as long work; or `once`, now, and again only if it fails."""
@@ -135,15 +141,6 @@ class Server:
             except BaseException:
                 self.deleted.set()
                 raise
-
-    async def stop(self) -> None:
-        self.ready = False
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        # Off the event loop, which the engine's last results go to.
-        await asyncio.to_thread(self.engine.stop)
-        self.database.close()
 
     async def check_store(self) -> None:
         """Raise RefusalError unless the store takes a write. It is a real one, made at most once a second."""
