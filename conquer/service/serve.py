@@ -34,7 +34,6 @@ from conquer.service.work.pool import add_groups
 from conquer.service.work.tasks import create
 
 logger = logging.getLogger("conquer.service")
-_EVERYWHERE = ("0.0.0.0", "::")
 
 
 def serve(
@@ -114,7 +113,7 @@ def address(host: str, port: int) -> str:
     >>> address("127.0.0.1", 8000), address("::1", 80), address("0.0.0.0", 8000)
     ('http://127.0.0.1:8000', 'http://[::1]:80', 'http://localhost:8000 and every other address of this machine')
     """
-    if host in _EVERYWHERE:
+    if host in ("0.0.0.0", "::"):
         return f"http://localhost:{port} and every other address of this machine"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 

@@ -64,22 +64,14 @@ class Call(Request):
     def __init__(self, server: Server, scope: Scope, receive: Receive) -> None:
         super().__init__(scope, receive)
         self.server = server
+        self.model: str = self.path_params.get("name", "")
+        self.address: str = (scope.get("client") or ("",))[0]
+        """The client's, "" if it is unknown."""
         self.key: Key = ANONYMOUS
         self.owner, self.held = "", 0
         """The tenant that work and bytes are charged to, and the bytes of the budget held."""
         self.answers = 1
         """How many answers the body holds, once it is decoded."""
-
-    @property
-    def model(self) -> str:
-        name: str = self.path_params["name"]
-        return name
-
-    @property
-    def address(self) -> str:
-        """The client's address; "" if it is unknown."""
-        client = self.scope.get("client")
-        return client[0] if client else ""
 
     def hold(self, size: int, bulky: bool = True) -> None:
         """Hold `size` bytes of the budget in all, at most a tenant's share. Raises RefusalError without room."""
@@ -94,11 +86,14 @@ class Call(Request):
         Raises RefusalError as soon as the body is too long, finds no room, or does not arrive: each part must come
         within the setting `read_seconds`, and all of it within that and 32 KB a second.
         """
-        length = self.headers.get("content-length")
-        if length is not None:
-            if int(length) > limit:
-                raise _too_large(limit, f", got {length}")
-            self.hold(int(length), bulky)
+
+        def expect(size: int) -> None:
+            if size > limit:
+                message = f"a body may have {limit} bytes, this one has at least {size}"
+                raise RefusalError(Kind.TOO_LARGE, "too_large", message)
+            self.hold(size, bulky)
+
+        expect(int(self.headers.get("content-length", 0)))
         # A bytearray, not a list of parts: each may be a single byte.
         body, seconds = bytearray(), self.server.settings.read_seconds
         clock = asyncio.get_running_loop().time
@@ -110,9 +105,7 @@ class Call(Request):
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
-                    if len(body) > limit:
-                        raise _too_large(limit)
-                    self.hold(len(body), bulky)
+                    expect(len(body))
                     if more := message.get("more_body", False):
                         patience.reschedule(min(clock(), start + len(body) / _RATE) + seconds)
         except TimeoutError:
@@ -227,10 +220,6 @@ class Call(Request):
                 yield part[at : at + _SLICE]
             part = await anext(parts, None) if parts else None
             self.hold(len(part or b""))
-
-
-def _too_large(limit: int, got: str = "") -> RefusalError:
-    return RefusalError(Kind.TOO_LARGE, "too_large", f"a body may have {limit} bytes{got}")
 
 
 def reply(body: bytes = b"", kind: str = JSON, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
