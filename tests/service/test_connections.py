@@ -167,8 +167,9 @@ def test_one_request_after_another_on_one_connection(start):
 
 
 def test_a_proxys_connection_is_kept_and_takes_large_bodies(start):
-    """Behind a proxy the client's address is a header's; bounds and deadlines are of the proxy's connection."""
-    server = start(probe="/healthz", proxy="127.0.0.1", read_seconds=1, round_bytes=1 << 20)
+    """Behind a proxy the client's address is a header's; deadlines are of the proxy's connections, of any number."""
+    options = {"connections_per_address": 1, "read_seconds": 1, "round_bytes": 1 << 20}
+    server = start(probe="/healthz", proxy="10.0.0.0/8, 127.0.0.1", **options)
     with httpx.Client(base_url=server.address, timeout=60, headers={"X-Forwarded-For": "1.2.3.4"}) as client:
         made = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
         assert client.post("/v1/models", json=made).status_code == 201
@@ -180,6 +181,7 @@ def test_a_proxys_connection_is_kept_and_takes_large_bodies(start):
             assert reply.status_code == 200, reply.text
             ports.add(reply.extensions["network_stream"].get_extra_info("client_addr"))
             time.sleep(0.6)
+            assert httpx.get(f"{server.address}/healthz").status_code == 200
     assert len(ports) == 1
 
 
