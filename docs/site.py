@@ -84,10 +84,9 @@ def api() -> str:
 
 def http() -> str:
     """Return the HTTP reference, made from the OpenAPI document."""
-    from conquer import __version__
-    from conquer.service.web.app import ENDPOINTS, document
+    from conquer.service.web.app import document
 
-    found = document(ENDPOINTS, __version__)
+    found = document()
     schemas = found["components"]["schemas"]
     lines = ["# HTTP", "", "From the OpenAPI document that the service sends at `/openapi.json`.", ""]
     lines += ["Send a key in the header `Authorization: Bearer ...`; each route names the role it needs.", ""]

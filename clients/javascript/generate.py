@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from conquer.service.web.app import ENDPOINTS, document
+from conquer.service.web.app import document
 
 TARGET = Path(__file__).with_name("service.d.ts")
 _PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
@@ -107,7 +107,7 @@ def _reply(responses: Mapping[str, Any]) -> str:
 
 def text() -> str:
     """What service.d.ts should hold now."""
-    made = document(ENDPOINTS, "")
+    made = document()
     blocks = [interface(name, schema) for name, schema in made["components"]["schemas"].items()]
     routes = [route(method, path, one) for path, methods in made["paths"].items() for method, one in methods.items()]
     table = ["/** Every route: what it is given and what it replies. */", "export interface Routes {"]

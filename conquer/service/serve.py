@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import gc
 import json
 import logging
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from sqlalchemy import Connection
@@ -33,7 +34,6 @@ from conquer.service.work.pool import add_groups
 from conquer.service.work.tasks import create
 
 logger = logging.getLogger("conquer.service")
-_EVERYWHERE = ("0.0.0.0", "::")
 
 
 def serve(
@@ -70,7 +70,7 @@ def serve(
         gc.set_threshold(5_000, 50, 100)
         # uvicorn raises the signal again after a clean shutdown; the process still ends with status 0.
         signal.signal(signal.SIGTERM, lambda *_: None)
-        Running(_config(server), server, lambda: say(f"CONQUER is at {place} (Ctrl-C stops it)")).run(sockets)
+        Running(server, lambda: say(f"CONQUER is at {place} (Ctrl-C stops it)")).run(sockets)
 
 
 def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.socket]:
@@ -85,14 +85,14 @@ def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.so
     for family, place in dict.fromkeys((family, place) for family, *_, place in places):
         try:
             found.append(stack.enter_context(socket.create_server(place, family=family)))
+            # Connections inherit it; asyncio's own loop leaves it off.
+            found[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             fault = error
             # A name may also have addresses of a family that this machine lacks.
             if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                 found.clear()
                 break
-    if isinstance(fault, PermissionError):
-        raise ValueError(f"port {port} needs rights that this process lacks: choose another --port")
     if not found:
         why = os.strerror(fault.errno or 0).lower()
         raise ValueError(f"cannot listen at {host} port {port} ({why}): choose another")
@@ -113,7 +113,7 @@ def address(host: str, port: int) -> str:
     >>> address("127.0.0.1", 8000), address("::1", 80), address("0.0.0.0", 8000)
     ('http://127.0.0.1:8000', 'http://[::1]:80', 'http://localhost:8000 and every other address of this machine')
     """
-    if host in _EVERYWHERE:
+    if host in ("0.0.0.0", "::"):
         return f"http://localhost:{port} and every other address of this machine"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -149,9 +149,26 @@ def _set_up_log() -> Callable[[str], None]:
 class Running(uvicorn.Server):
     """uvicorn's server; it ends at most `stop_seconds` after the signal, even if something hangs."""
 
-    def __init__(self, config: uvicorn.Config, server: Server, begun: Callable[[], None]) -> None:
+    def __init__(self, server: Server, begun: Callable[[], None]) -> None:
+        settings, guard = server.settings, cast("type[Guard]", functools.partial(Guard, server.bounds))
+        self._seconds, self._ending, self._begun = settings.stop_seconds, server.boards.turn_away, begun
+        server.bounds.connections, backlog = room_for(settings.connections)
+        config = uvicorn.Config(
+            make_app(server),
+            http=guard,
+            backlog=backlog,
+            # Requests whose connections have gone count too, until they are done.
+            limit_concurrency=2 * server.bounds.connections,
+            ws="none",
+            log_config=None,
+            access_log=settings.access_log,
+            timeout_keep_alive=int(settings.idle_seconds),
+            # Half of the time for requests, the other half for the last snapshots.
+            timeout_graceful_shutdown=max(1, int(settings.stop_seconds / 2)),
+            proxy_headers=False,
+            server_header=False,
+        )
         super().__init__(config)
-        self._seconds, self._ending, self._begun = server.settings.stop_seconds, server.boards.turn_away, begun
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -173,29 +190,6 @@ class Running(uvicorn.Server):
     def _give_up(self) -> None:
         logger.error("something still hangs %g s after the signal to stop: ending without it", self._seconds)
         os._exit(1)
-
-
-def _config(server: Server) -> uvicorn.Config:
-    settings = server.settings
-    app = make_app(server)
-    plain = uvicorn.Config(app, http="httptools", log_config=None)
-    plain.load()
-    server.bounds.connections, backlog = room_for(settings.connections)
-    return uvicorn.Config(
-        app,
-        http=Guard.around(plain.http_protocol_class, server.bounds),
-        backlog=backlog,
-        # Requests whose connections have gone count too, until they are done.
-        limit_concurrency=2 * server.bounds.connections,
-        ws="none",
-        log_config=None,
-        access_log=settings.access_log,
-        timeout_keep_alive=int(settings.idle_seconds),
-        # Half of the time for requests, the other half for the last snapshots.
-        timeout_graceful_shutdown=max(1, int(settings.stop_seconds / 2)),
-        proxy_headers=False,
-        server_header=False,
-    )
 
 
 def start_from_file(connection: Connection, path: Path, parse: bool, text: str | None = None) -> str:

@@ -11,8 +11,7 @@ from conquer.service.settings import Settings
 async def main():
     server = Server(Settings(store="sqlite:///store.db"))
     client = httpx.AsyncClient(transport=httpx.ASGITransport(make_app(server)), base_url="http://localhost")
-    await server.start()
-    async with client:
+    async with server.running(), client:
         if STEP == 0:
             made = {"name": "tea", "algorithm": "winner-stays", "features": {"dim": 26, "encoder": "letters"}}
             print((await client.post("/v1/models", json=made)).status_code)
@@ -26,7 +25,6 @@ async def main():
             told = await client.post(f"/v1/models/tea/events/{event['event_id']}/answer", json=answer)
             assert told.status_code == 200, told.text
         print(shown[0])
-    await server.stop()
 
 asyncio.run(main())
 """

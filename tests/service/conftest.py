@@ -83,12 +83,8 @@ class Local:
     async def running(self) -> AsyncIterator[httpx.AsyncClient]:
         transport = httpx.ASGITransport(self.app)
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
-        await self.server.start()
-        try:
-            async with client:
-                yield client
-        finally:
-            await self.server.stop()
+        async with self.server.running(), client:
+            yield client
 
 
 @pytest.fixture

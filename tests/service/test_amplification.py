@@ -1,8 +1,8 @@
 """Little that becomes much: short requests with long results, and replies that nobody reads, are refused in time."""
 
 import asyncio
+import math
 from types import SimpleNamespace
-from typing import Any
 
 import msgspec
 import pytest
@@ -11,10 +11,10 @@ from conquer.service.admin import keys_add
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
-from conquer.service.web.access import SMALL, Budget, Hold
+from conquer.service.web.access import SMALL, Budget
 from conquer.service.web.app import ENDPOINTS
-from conquer.service.web.call import attachment, counted
 from conquer.service.web.connections import Bounds, Guard
+from conquer.service.web.endpoint import Call, attachment
 from conquer.service.web.metrics import Meters
 
 from .conftest import run
@@ -80,14 +80,14 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
     async def go() -> None:
         budget = Budget(1_000_000)
         budget.take("another", 450_000)
-        hold = Hold(budget, owner="me")
+        call = Call(SimpleNamespace(budget=budget), {"type": "http"}, never)
         sent: list[dict] = []
 
         async def send(message: dict) -> None:
             sent.append(message)
 
-        reply = await counted(attachment(chunks(), "log.jsonl"), hold)
-        assert hold.held == 100_000
+        reply = await call.sliced(attachment(chunks(), "log.jsonl"))
+        assert call.held == 100_000
         budget.take("third", 150_000)
         with pytest.raises(RefusalError, match="no room"):
             await reply({"type": "http"}, never, send)
@@ -97,37 +97,21 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
     run(go())
 
 
-def test_who_reads_slowly_is_read_to():
-    """Each look finds less in the buffer than the one before; four that find as much as before are the last."""
-    looks: list[Any] = []
-    guard = Guard.__new__(Guard.around(object, Bounds()))
-    guard._loop = SimpleNamespace(call_later=lambda seconds, look: looks.append(look))
-    left, cut = [300_000], []
-    guard._transport = SimpleNamespace(get_write_buffer_size=lambda: left[0], abort=lambda: cut.append(left[0]))
-    guard._unsent = guard._stuck = 0
-    guard._look()
-    for _ in range(10):
-        left[0] -= 1000
-        looks.pop()()
-        assert not cut
-    for _ in range(4):
-        assert not cut
-        looks.pop()()
-    assert (cut, looks) == ([290_000], [])
-
-
-def test_a_download_that_fills_the_buffer_again_goes_on():
-    """What the client has taken since the last look is sent anew, so every look finds the buffer full."""
-    looks: list[Any] = []
-    guard = Guard.__new__(Guard.around(object, Bounds()))
-    guard._loop = SimpleNamespace(call_later=lambda seconds, look: looks.append(look))
+@pytest.mark.parametrize(("taken", "resumes", "goes_on"), [(1000, False, True), (0, True, True), (0, False, False)])
+def test_who_reads_slowly_is_read_to(taken, resumes, goes_on):
+    """A client is cut off that takes nothing for a minute; a buffer that is filled again has been read from."""
+    guard, now, left, cut = Guard.__new__(Guard), [0.0], [300_000], []
+    guard._bounds, guard._unsent, guard._taken, guard._ends = Bounds(), 0, 0.0, math.inf
+    guard._loop = SimpleNamespace(time=lambda: now[0], call_later=lambda seconds, look: now.append(seconds))
     guard._inner = SimpleNamespace(resume_writing=lambda: None)
-    guard._transport = SimpleNamespace(get_write_buffer_size=lambda: 300_000, abort=lambda: pytest.fail("cut off"))
-    guard._unsent = guard._stuck = 0
-    guard._look()
-    for _ in range(10):
-        guard.resume_writing()
-        looks.pop()()
+    guard._transport = SimpleNamespace(get_write_buffer_size=lambda: left[0], abort=lambda: cut.append(now[0]))
+    while now[0] < 100 and not cut:
+        guard._look()
+        left[0] -= taken
+        if resumes:
+            guard.resume_writing()
+        now[0] += now.pop()
+    assert not cut if goes_on else 60 <= cut[0] < 65
 
 
 def test_who_has_no_key_sends_little(local, tmp_path):

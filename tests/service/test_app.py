@@ -1,6 +1,5 @@
-"""The application as its server sees it: ASGI's start and end, and a start that fails."""
+"""The application: what is not in its table, and batches, decoded all at once as one by one."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -12,45 +11,26 @@ from conquer.service.model.schemas import BatchAnswers, BatchChoose, Strict, dec
 from .conftest import run
 
 
-def test_it_starts_and_stops_its_server_when_told(local):
-    app = local()
-    sent, orders = [], asyncio.Queue()
-
-    async def send(message):
-        sent.append(message["type"])
-
+def test_what_is_not_in_the_table(local):
     async def go():
-        orders.put_nowait({"type": "lifespan.startup"})
-        life = asyncio.create_task(app.app({"type": "lifespan"}, orders.get, send))
-        while not sent:
-            await asyncio.sleep(0.01)
-        assert (await app.server.engine.call(None, lambda connection: 7)) == 7
-        orders.put_nowait({"type": "lifespan.shutdown"})
-        await life
+        async with local().running() as client:
+            reply = await client.get("/v2/nothing")
+            assert reply.status_code == 404
+            assert reply.json() == {"error": {"code": "not_found", "message": "there is no GET /v2/nothing"}}
+            headers = {"Origin": "https://shop.example", "Access-Control-Request-Method": "POST"}
+            reply = await client.options("/v1/models", headers=headers)
+            assert reply.status_code == 405
+            assert reply.headers["allow"] == "GET, HEAD, POST"
+            assert reply.json()["error"]["code"] == "method_not_allowed"
+            assert not any(name.startswith("access-control") for name in reply.headers)
+            for path in ("//", "/v1/models/", "/models/m//", "//evil.example/", "/v1/models/m/nothing/"):
+                assert (await client.get(f"http://localhost{path}")).status_code == 404, path
+            got, head = await client.get("/healthz"), await client.head("/healthz")
+            assert head.status_code == got.status_code == 200
+            assert head.headers == got.headers
+            assert (await client.get("/v1/models/%7B%7D")).json()["error"]["code"] == "unknown_model"
 
     run(go())
-    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-
-
-def test_a_start_that_fails_says_why(local, monkeypatch):
-    app = local()
-    sent = []
-
-    async def fail():
-        raise OSError("the disk is gone")
-
-    async def receive():
-        return {"type": "lifespan.startup"}
-
-    async def send(message):
-        sent.append(message)
-
-    monkeypatch.setattr(app.server, "start", fail)
-    with pytest.raises(OSError, match="disk"):
-        run(app.app({"type": "lifespan"}, receive, send))
-    app.server.database.close()
-    assert [one["type"] for one in sent] == ["lifespan.startup.failed"]
-    assert "the disk is gone" in sent[0]["message"]
 
 
 # A batch whose names are looked at all at once is taken and refused as if each had been looked at alone.

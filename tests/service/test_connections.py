@@ -68,33 +68,28 @@ def established(server: Process) -> bool:
 
 def test_heads_are_bounded(start):
     """Many headers, long ones, one without an end, an endless URL: the connection is closed before they add up."""
-    server = start(probe="/healthz")
+    server = start(probe="/healthz", read_seconds=5)
     get = b"GET /healthz HTTP/1.1\r\n" + HOST
     before = memory(server)
     endless = [b"y" * (1 << 16)] * 300
+    # The second has its reply before its body, which is read and dropped.
+    refused = b"POST /nothing HTTP/1.1\r\n" + HOST + b"Content-Length: 9\r\n\r\n"
     for parts in (
+        [get, *([b"a:\r\n" * 8192] * 200)],
+        [refused, b"x" * 9, get, *([b"a:\r\n" * 8192] * 200)],
         [get, b"X: ", *endless],
         [get, *endless],
         [b"GET /", *endless],
         [get, *([b"X-1: y\r\n" * 9000] * 300)],
     ):
-        assert not talk(server, *parts).startswith(b"HTTP/1.1 200"), parts[0][:60]
-    assert talk(server, b"NONSENSE\r\n\r\n").startswith(b"HTTP/1.1 400")
-    assert memory(server) - before < 50
-    assert talk(server, get, b"X: " + b"y" * 20_000 + b"\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
-
-
-def test_headers_without_end_take_no_memory(start):
-    server = start(probe="/healthz")
-    before = memory(server)
-    with contextlib.ExitStack() as stack:
-        for _ in range(20):
-            client = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
-            client.sendall(b"GET / HTTP/1.1\r\n")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                for _ in range(200):
-                    client.sendall(b"a:\r\n" * 8192)
-        assert memory(server) - before < 50
+                for part in parts:
+                    client.sendall(part)
+            assert memory(server) - before < 50, parts[0][:60]
+            assert not said(client).startswith(b"HTTP/1.1 200"), parts[0][:60]
+    assert talk(server, b"NONSENSE\r\n\r\n").startswith(b"HTTP/1.1 400")
+    assert talk(server, get, b"X: " + b"y" * 20_000 + b"\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])
@@ -115,12 +110,14 @@ def test_a_body_that_never_comes_ends(start, method):
     assert httpx.get(f"{server.address}/healthz").status_code == 200
 
 
-def test_line_ends_keep_no_connection_open(start):
-    """After a request, a line end is no request: the connection ends as an idle one does."""
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("part", [b"\r\n", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
+def test_a_head_that_never_comes_ends(start, part, first):
+    """The first one and a later one; a line end is none."""
     server = start(probe="/healthz", read_seconds=0.5, idle_seconds=100)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-        assert healthy(client)
-        client.sendall(b"\r\n")
+        assert first or healthy(client)
+        client.sendall(part)
         assert said(client) == b""
 
 
@@ -139,12 +136,16 @@ def test_a_body_that_trickles_ends(start):
     assert reply.startswith(b"HTTP/1.1 408")
 
 
-def test_an_early_reply_arrives_although_the_body_goes_on(start):
+@pytest.mark.parametrize("chunked", [False, True])
+def test_an_early_reply_arrives_although_the_body_goes_on(start, chunked):
     """Closing with bytes unread would take the reply away: they are read and dropped, then the connection ends."""
-    server = start(probe="/healthz", body_bytes=1000)
-    head = b"POST /v1/models HTTP/1.1\r\n" + HOST + b"Content-Length: 9000000\r\n\r\n"
+    server = start(probe="/healthz", body_bytes=1000, read_seconds=1)
+    length, part = b"Content-Length: 9000000", b"x" * 100_000
+    if chunked:
+        length, part = b"Transfer-Encoding: chunked", b"%x\r\n%b\r\n" % (len(part), part)
+    head = b"POST /v1/models HTTP/1.1\r\n" + HOST + length + b"\r\n\r\n"
     for _ in range(5):
-        reply = talk(server, head, *([b"x" * 100_000] * 90))
+        reply = talk(server, head, *([part] * 90))
         assert reply.startswith(b"HTTP/1.1 413")
         assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["code"] == "too_large"
 
@@ -166,8 +167,9 @@ def test_one_request_after_another_on_one_connection(start):
 
 
 def test_a_proxys_connection_is_kept_and_takes_large_bodies(start):
-    """Behind a proxy the client's address is a header's; bounds and deadlines are of the proxy's connection."""
-    server = start(probe="/healthz", proxy="127.0.0.1", read_seconds=1, round_bytes=1 << 20)
+    """Behind a proxy the client's address is a header's; deadlines are of the proxy's connections, of any number."""
+    options = {"connections_per_address": 1, "read_seconds": 1, "round_bytes": 1 << 20}
+    server = start(probe="/healthz", proxy="10.0.0.0/8, 127.0.0.1", **options)
     with httpx.Client(base_url=server.address, timeout=60, headers={"X-Forwarded-For": "1.2.3.4"}) as client:
         made = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
         assert client.post("/v1/models", json=made).status_code == 201
@@ -179,6 +181,7 @@ def test_a_proxys_connection_is_kept_and_takes_large_bodies(start):
             assert reply.status_code == 200, reply.text
             ports.add(reply.extensions["network_stream"].get_extra_info("client_addr"))
             time.sleep(0.6)
+            assert httpx.get(f"{server.address}/healthz").status_code == 200
     assert len(ports) == 1
 
 

@@ -149,9 +149,7 @@ def test_the_largest_numbers_are_taken(local: Any) -> None:
 
 
 def test_no_pattern_lets_a_newline_follow() -> None:
-    from conquer.service.web.app import ENDPOINTS
-
-    text = json.dumps(document(ENDPOINTS, "1"))
+    text = json.dumps(document())
     patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', text)}
     assert len(patterns) == 5
     for pattern in patterns:
@@ -168,7 +166,7 @@ def test_a_misspelt_parameter_is_told(local: Any) -> None:
             for path in ("/v1/models/m/features?cuont=3", "/v1/models/m?x", "/v1/models?all=1"):
                 reply = await client.get(path)
                 assert reply.status_code == 422
-                assert "is no parameter of this path" in reply.json()["error"]["message"]
+                assert re.search("no parameters|unknown field `cuont`", reply.json()["error"]["message"])
             assert (await client.get("/v1/models/m/features?count=3")).status_code == 200
             for path in ("/healthz?probe=1", "/metrics?x=1", "/?x=1"):
                 assert (await client.get(path)).status_code == 200

@@ -276,7 +276,7 @@ def test_a_server_whose_jobs_all_wait_is_still_seen(local):
         app, release = local(store=address), threading.Event()
         async with app.running():
             for k in range(8):
-                app.server.brief(f"tenant {k}", release.wait)
+                app.server.engine.long.run(f"tenant {k}", release.wait)
             try:
                 before = await asyncio.to_thread(seen, app.server)
                 await until(lambda: seen(app.server) > before + 5)

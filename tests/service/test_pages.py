@@ -229,21 +229,6 @@ def test_texts_too_long_to_remember_can_be_answered_and_undone(page, start):
     assert page.problems == []
 
 
-def test_signing_in(page, start, tmp_path):
-    from conquer.service.admin import keys_add
-
-    _, secret = keys_add("lead", roles=["admin"], store=f"sqlite:///{tmp_path}/store.db")
-    server = start(probe="/healthz")
-    page.goto(server.address)
-    page.wait_for_selector("#key")
-    page.fill("#key", secret)
-    page.click("button.primary")
-    page.wait_for_selector("#models .note")
-    upload(page, server, tmp_path)
-    page.keyboard.press("1")
-    after(page, 1)
-
-
 def test_a_way_to_the_sign_in_that_led_nowhere_is_taken_again(page, start, tmp_path):
     """As where somebody stops it, or comes back to a page that the browser has kept."""
     from conquer.service.admin import keys_add, keys_revoke

@@ -42,8 +42,6 @@ def test_many_who_ask_share_one_write(local):
     async def go() -> None:
         app = local()
         async with app.running() as client:
-            while not app.server.ready:
-                await asyncio.sleep(0.01)
             await client.get("/readyz")
             before, began = app.server.engine.commits, time.monotonic()
             for _ in range(20):
@@ -61,8 +59,6 @@ def test_alarms_are_shown_and_names_kept_from_strangers(local, tmp_path):
     async def go() -> None:
         app = local()
         async with app.running() as client:
-            while not app.server.ready:
-                await asyncio.sleep(0.01)
             alarms = app.server.alarms
             alarms.raise_("quarantine:shop", "2 rows of shop cannot be read")
             alarms.raise_("drift", "servers disagree on cellar")

@@ -172,7 +172,7 @@ def test_a_revoked_key_ends_while_every_thread_is_busy(local, store):
     async def go() -> None:
         app = local()
         async with app.running() as client:
-            busy = [app.server.brief(f"tenant {k}", lambda: held.wait(100)) for k in range(8)]
+            busy = [app.server.engine.long.run(f"tenant {k}", lambda: held.wait(100)) for k in range(8)]
             headers = {"Authorization": f"Bearer {secret}"}
             assert (await client.get("/healthz", headers=headers)).status_code == 200
             keys_revoke(key.id, store=store)

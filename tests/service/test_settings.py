@@ -35,11 +35,6 @@ def test_a_wrong_value_is_named(name, text, kind):
         Settings.from_environment({f"CONQUER_{name}": text})
 
 
-def test_an_unknown_flag_is_an_error():
-    with pytest.raises(TypeError, match="ports"):
-        Settings.from_environment({}, ports=1)
-
-
 def test_every_setting_can_come_from_the_environment():
     for field in fields(Settings):
         text = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import random
 import sqlite3
 import threading
@@ -85,8 +86,13 @@ class World:
 
     def _do(self, many: Any, requests: list[Any]) -> list[Any]:
         parts = [requests] if self.together else [[one] for one in requests]
+
+        def work(turn: Any) -> list[Any]:
+            turn.end = math.inf
+            return [one for part in parts for one in many(turn, part)]
+
         try:
-            return self.server.engine.call_now("m", lambda turn: [one for part in parts for one in many(turn, part)])
+            return self.server.engine.call_now("m", work)
         except RefusalError as refusal:
             if not refusal.tainted:
                 raise

@@ -244,13 +244,12 @@ def test_a_connection_whose_last_bytes_nobody_takes_ends(loop) -> None:
         config = uvicorn.Config(Requests(app, bounds), interface="asgi3", log_config=None, lifespan="off")
         config.load()
         config.timeout_keep_alive = 0.05
-        guard = Guard.around(config.http_protocol_class, bounds)
         listening, client = socket.create_server(("127.0.0.1", 0)), socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         state = ServerState()
         async with await here.create_server(
-            lambda: guard(config=config, server_state=state, app_state={}), sock=listening
+            lambda: Guard(bounds, config=config, server_state=state, app_state={}), sock=listening
         ):
             with client:
                 client.connect(listening.getsockname())

@@ -8,15 +8,11 @@ import hashlib
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, unquote
 
-from itsdangerous import BadSignature, Signer, TimestampSigner
-from starlette.middleware.cors import CORSMiddleware
+from itsdangerous import BadData, Signer, URLSafeTimedSerializer
 from starlette.requests import Request
-from starlette.types import ASGIApp
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.store.keys import ANONYMOUS, OPEN, Invitation, Key, digest
@@ -26,7 +22,7 @@ SECONDS = 7 * 86400
 """How long a page stays signed in."""
 _LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 _READING = ("GET", "HEAD")
-_ANY = "*"
+_Clock = Callable[[], float]
 SMALL = 64 << 10
 """Bytes that are not counted: there are at most as many such bodies as connections."""
 _REMEMBERED = 10_000
@@ -38,7 +34,7 @@ class Access:
     """The keys and links in force, by the digests of their secrets, and the page sessions that have ended.
 
     `open`: no key was ever made, so every caller on this machine may do everything. A server whose last key was revoked
-    is not open. `origins` are other sites whose pages may call; without keys only those that are named.
+    is not open. `origins` are other sites whose pages may call.
     """
 
     def __init__(self, secret: str, origins: frozenset[str] = frozenset()) -> None:
@@ -52,17 +48,15 @@ class Access:
         self._wrong = Rates(
             _WRONG / 60, _WRONG, "too_many_failures", f"{_WRONG} wrong keys came from this address; wait"
         )
-        self._sessions = TimestampSigner(secret, salt="page session", digest_method=hashlib.sha256)
-        self._tokens = Signer(secret, salt="token", digest_method=hashlib.sha256)
+        signer: dict[str, Any] = {"digest_method": hashlib.sha256}
+        self._sessions = URLSafeTimedSerializer(secret, salt="page session", signer_kwargs=signer)
+        """Of (session, id of its key or link, its voter or None)."""
+        self._tokens = Signer(secret, salt="token", **signer)
 
     def refresh(
-        self,
-        known: Iterable[tuple[str, Key]],
-        ended: Mapping[str, float],
-        links: Iterable[tuple[str, Invitation]] = (),
+        self, known: Sequence[tuple[str, Key]], ended: Mapping[str, float], links: Sequence[tuple[str, Invitation]] = ()
     ) -> None:
         """Replace all keys and links, and add the sessions that have ended since the last call."""
-        known = list(known)
         self.keys = {digest: key for digest, key in known if key.revoked is None}
         self._by_id = {key.id: key for key in self.keys.values()}
         self.open = not known
@@ -100,20 +94,17 @@ class Access:
     def _signed_in(self, request: Request) -> tuple[str, Key]:
         """(session, key), or ("", ANONYMOUS)."""
         try:
-            about, signed = self._sessions.unsign(request.cookies.get(COOKIE, ""), return_timestamp=True)
-        except BadSignature:
+            given, signed = self._sessions.loads(request.cookies.get(COOKIE, ""), return_timestamp=True)
+        except BadData:
             return "", ANONYMOUS
-        session, _, rest = about.decode().partition(":")
-        owner, _, voter = rest.partition(":")
-        key = self._invited(owner, unquote(voter)) if voter else self._by_id.get(owner)
+        session, owner, voter = given
+        key, link = self._by_id.get(owner), self._links_by_id.get(owner)
+        if voter is not None and link is not None and link.holds(time.time()):
+            key = link.key_of(voter)
         # A cookie from the future was signed by a server whose clock is ahead.
         if key is None or session in self._ended or time.time() - signed.timestamp() > SECONDS:
             return "", ANONYMOUS
         return session, key
-
-    def _invited(self, link: str, voter: str) -> Key | None:
-        found = self._links_by_id.get(link)
-        return found.key_of(voter) if found is not None and found.holds(time.time()) else None
 
     def link(self, secret: str, address: str) -> Invitation:
         """The link of this secret, expired or not. Raises RefusalError for a wrong one, as for a wrong key."""
@@ -126,15 +117,18 @@ class Access:
 
     def let_in(self, link: Invitation, name: str) -> tuple[Key, str]:
         """The key of a new voter who joins by a link, and the cookie of their session."""
-        voter = f"{name or 'guest'}-{secrets.token_hex(8)}"
-        session = f"{secrets.token_urlsafe(16)}:{link.id}:{quote(voter, safe='')}"
-        return link.key_of(voter), self._sessions.sign(session).decode()
+        key = link.key_of(f"{name or 'guest'}-{secrets.token_hex(8)}")
+        return key, self._new_session(key)
 
     def sign_in(self, secret: str, address: str) -> tuple[Key, str]:
         """The key of this secret and a new session's cookie. Raises RefusalError for a wrong secret."""
         self._wrong.check(address)
         key = self._owner(secret, address)
-        return key, self._sessions.sign(f"{secrets.token_urlsafe(16)}:{key.id}").decode()
+        return key, self._new_session(key)
+
+    def _new_session(self, key: Key) -> str:
+        cookie: str = self._sessions.dumps((secrets.token_urlsafe(16), key.id, key.voter))
+        return cookie
 
     def sign_out(self, request: Request) -> tuple[str, float] | None:
         """End the caller's session on this server; returns what to store for the others: (session, until)."""
@@ -202,29 +196,11 @@ def origins_of(text: str) -> frozenset[str]:
     ['http://localhost:3000', 'https://shop.example']
     """
     found = frozenset(part.strip().rstrip("/") for part in text.split(",") if part.strip())
-    for origin in found - {_ANY}:
+    for origin in found - {"*"}:
         scheme, mark, host = origin.partition("://")
         if scheme not in ("http", "https") or not mark or not host or "/" in host:
             raise ValueError(f"CONQUER_CORS must be origins such as https://shop.example, or *, got {origin!r}")
     return found
-
-
-class Cors(CORSMiddleware):
-    """Starlette's, except that `*` does not open a server without keys. Cookies are never allowed."""
-
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        super().__init__(
-            app,
-            allow_origins=access.origins - {_ANY},
-            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
-            allow_headers=("authorization", "content-type"),
-            expose_headers=("retry-after", "content-disposition"),
-            max_age=3600,
-        )
-        self._access = access
-
-    def is_allowed_origin(self, origin: str) -> bool:
-        return super().is_allowed_origin(origin) or (_ANY in self._access.origins and not self._access.open)
 
 
 class Budget:
@@ -260,27 +236,6 @@ class Budget:
             del self._of[owner]
 
 
-@dataclass(slots=True)
-class Hold:
-    """What one request holds of the budget until it is done, on its tenant's account."""
-
-    budget: Budget
-    owner: str = ""
-    held: int = 0
-
-    def cover(self, size: int, bulky: bool = True) -> None:
-        """Hold at least `size` bytes in all, but no more than a tenant's share. Raises RefusalError without room."""
-        size = min(size, self.budget.share)
-        if size > max(self.held, SMALL):
-            self.budget.take(self.owner, size - self.held, bulky)
-            self.held = size
-
-    def release(self) -> None:
-        if self.held:
-            self.budget.give_back(self.owner, self.held)
-            self.held = 0
-
-
 class Rates:
     """How often each owner may do something: `burst` times at once, and again at `rate` a second.
 
@@ -294,9 +249,7 @@ class Rates:
     >>> rates.take("ann")
     """
 
-    def __init__(
-        self, rate: float, burst: float, code: str, message: str, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, rate: float, burst: float, code: str, message: str, clock: _Clock = time.monotonic) -> None:
         self._rate, self._burst, self._code, self._message, self._clock = rate, burst, code, message, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 

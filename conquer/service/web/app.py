@@ -1,22 +1,28 @@
 """The application: endpoints by path and method, middleware, and the server that it starts and stops."""
 
-import contextlib
-from collections.abc import AsyncIterator, Iterable
+import functools
+import re
 from typing import Any
 
 import msgspec
-from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route, Router
+from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from conquer import __version__
 from conquer.service.model.schemas import Failure
-from conquer.service.web.access import Cors
-from conquer.service.web.call import STATUS
 from conquer.service.web.connections import Requests
-from conquer.service.web.endpoint import Endpoint, Methods
+from conquer.service.web.endpoint import STATUS, Call, Endpoint, Methods
 from conquer.service.web.routes import events, health, items, models, results, sessions
 from conquer.service.web.server import Server
+
+
+@health.routes.add("GET", "/openapi.json", None)
+async def openapi(call: Call) -> dict[str, Any]:
+    """This document."""
+    return document()
+
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.routes,
@@ -32,36 +38,35 @@ class ErrorReply(msgspec.Struct):
     error: Failure
 
 
-def make_app(server: Server) -> Router:
+def make_app(server: Server) -> ASGIApp:
     """The application around a server."""
-    server.document = document(ENDPOINTS, __version__)
     paths: dict[str, dict[str, Endpoint]] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method] = one
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Router) -> AsyncIterator[None]:
-        await server.start()
-        try:
-            yield
-        finally:
-            await server.stop()
-
-    access, proxy = server.access, server.settings.proxy
-    # Requests comes before the proxy's headers: it knows connections by their own addresses.
-    middleware = [Middleware(Requests, server.bounds)]
-    if proxy:
-        middleware.append(Middleware(ProxyHeadersMiddleware, proxy))
-    if access.origins:
-        middleware.append(Middleware(Cors, access))
     # A bare router: Starlette's class adds two layers that catch errors, and an endpoint catches its own.
     routes = [Route(path, Methods(server, endpoints)) for path, endpoints in paths.items()]
-    return Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan, middleware=middleware)
+    app: Any = Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=server.running)
+    if server.access.origins:
+        app = CORSMiddleware(
+            app,
+            allow_origins=list(server.access.origins),
+            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=("authorization", "content-type"),
+            expose_headers=("retry-after", "content-disposition"),
+            max_age=3600,
+        )
+    if server.settings.proxy:
+        app = ProxyHeadersMiddleware(app, server.settings.proxy)
+        server.bounds.trusted = app.trusted_hosts
+    # Around the proxy's headers: it knows connections by their own addresses.
+    return Requests(app, server.bounds)
 
 
-def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
+@functools.cache
+def document() -> dict[str, Any]:
     """OpenAPI 3.1 as a JSON-able dict."""
-    shown = [endpoint for endpoint in endpoints if not endpoint.page]
+    shown = [endpoint for endpoint in ENDPOINTS if not endpoint.page]
     types = [kind for one in shown for kind in (one.body, one.reply) if kind not in (None, bytes)] + [ErrorReply]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
@@ -70,20 +75,16 @@ def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, by_type)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "CONQUER", "version": version, "description": "Show two, learn from the pick, lose nothing."},
+        "info": {"title": "CONQUER", "version": __version__, "description": "Show two, learn from the pick."},
         "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}],
     }
 
 
 def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
-    names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
-    text = {"schema": {"type": "string"}}
-    parameters = [{"name": name, "in": "path", "required": True, **text} for name in names]
+    names, text = re.findall(r"{(\w+)}", endpoint.path), {"type": "string"}
+    parameters = [{"name": name, "in": "path", "required": True, "schema": text} for name in names]
     if endpoint.query is not None:
         _, queries = msgspec.json.schema_components([endpoint.query])
         fields = queries[endpoint.query.__name__]["properties"]

@@ -1,32 +1,31 @@
 """Connections within bounds: how many are open, how long a head may be and take, and clients that do not read."""
 
 import asyncio
+import math
 import resource
-import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Container
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
 from typing import Any
 
+import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _HEAD = 64 << 10
 """Bytes that may arrive before a request begins."""
 _PENDING = 1 << 20
 """Bytes that may arrive between two parts of a body: more than the server reads ahead."""
-_BODY = frozenset({b"content-length", b"transfer-encoding"})
-"""Headers of a request with a body."""
 _UNREAD = 4
-"""Looks, as far apart as the deadline of a head, after which a client that has read nothing is cut off."""
+"""How many times the time for a head a client may read nothing."""
 _LINGER = 1.0
 """Seconds without a byte after which the rest of a body is no longer waited for."""
 _FILES = 256
 """Open files left for the store, its log and what is being accepted."""
 _ENOUGH = 1 << 20
 _REFUSAL = (
-    "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
-    'content-length: {size}\r\n\r\n{{"error":{{"code":"connections","message":"{reason}"}}}}'
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%b"
 )
 Client = tuple[str, int]
 
@@ -35,7 +34,7 @@ Client = tuple[str, int]
 class Bounds:
     """How many connections are open, in all and from one address. 0 `per_address`: as many as there is room for.
 
-    >>> bounds = Bounds(connections=3, per_address=1, trusted="10.0.0.0/8")
+    >>> bounds = Bounds(connections=3, per_address=1, trusted={"10.0.0.1"})
     >>> [bounds.enter(address) for address in ("1.2.3.4", "1.2.3.4", "10.0.0.1", "10.0.0.1", "::1")]
     ['', '1 connections from this address are open', '', '', '3 connections are open']
     >>> bounds.leave("1.2.3.4")
@@ -47,8 +46,8 @@ class Bounds:
     """Time for a request's head to arrive."""
     connections: int = 1024
     per_address: int = 256
-    trusted: str = ""
-    """Addresses and networks of proxies, each of which connects for many clients."""
+    trusted: Container[str] = ()
+    """Addresses of proxies, each of which connects for many clients."""
     open: int = 0
     guards: "dict[Client, Guard]" = field(default_factory=dict)
     """The open connections, by the client's address and port."""
@@ -58,7 +57,7 @@ class Bounds:
         """Count a connection; returns why there is no room for it, "" if there is."""
         if self.open >= self.connections:
             return f"{self.open} connections are open"
-        if 0 < self.per_address <= self._by_address[address] and not self._is_proxy(address):
+        if 0 < self.per_address <= self._by_address[address] and address not in self.trusted:
             return f"{self.per_address} connections from this address are open"
         self.open += 1
         self._by_address[address] += 1
@@ -70,17 +69,6 @@ class Bounds:
         self._by_address[address] -= 1
         if not self._by_address[address]:
             del self._by_address[address]
-
-    def _is_proxy(self, address: str) -> bool:
-        return not address or any(_covers(one.strip(), address) for one in self.trusted.split(",") if one)
-
-
-def _covers(proxy: str, address: str) -> bool:
-    """Whether the address is the proxy's; what is no address or network is compared as text."""
-    try:
-        return ip_address(address) in ip_network(proxy, strict=False)
-    except ValueError:
-        return proxy in ("*", address)
 
 
 def room_for(connections: int) -> tuple[int, int]:
@@ -94,7 +82,7 @@ def room_for(connections: int) -> tuple[int, int]:
 
 
 class Guard(asyncio.Protocol):
-    """A protocol between the socket and the server's own, which gets everything as it comes.
+    """A protocol between the socket and uvicorn's own, which gets everything as it comes.
 
     `Requests` reports when a request begins and ends, and the parts of its body that were read.
 
@@ -102,122 +90,99 @@ class Guard(asyncio.Protocol):
     - While one is under way, bytes that do not become parts of its body (trailers, chunk headers) are bounded.
     - After a reply that came before the whole body, the rest is read and dropped while it comes, for at most
       `bounds.seconds`: closing at once would take the reply away from the client.
-    - A client that reads nothing of its reply for four to five times `bounds.seconds` is cut off.
+    - A client that reads nothing of its reply for four times `bounds.seconds` is cut off.
     """
 
-    bounds: Bounds
-    inner: Callable[..., Any]
-    """The class of the server's protocol."""
-
-    @classmethod
-    def around(cls, inner: Callable[..., Any], bounds: Bounds) -> "type[Guard]":
-        """The class of guards around the protocols of one server."""
-        return type(cls.__name__, (cls,), {"inner": inner, "bounds": bounds})
-
-    def __init__(self, **options: Any) -> None:
-        self._inner = type(self).inner(**options)
+    def __init__(self, bounds: Bounds, **options: Any) -> None:
+        self._bounds, self._inner = bounds, HttpToolsProtocol(**options)
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
-        self._client: Client = ("", 0)
-        self._admitted = False
-        self._under_way = self._received = 0
-        self._drains_until = 0.0
-        """When the rest of a body that was not read is cut off; 0: there is none."""
-        self._deadline: asyncio.TimerHandle | None = None
+        self._client: Client | None = None
+        """None: the connection was refused or is over."""
+        self._under_way, self._room, self._drains = 0, _HEAD, 0.0
+        """Requests under way, bytes that may still arrive, and until when others are dropped; 0: they end it."""
+        self._ends = math.inf
+        """When the connection is closed, unless a request begins."""
+        self._unsent, self._taken = 0, 0.0
+        """Bytes that were left to send at the last look, and when the client last took some."""
         self._looks: asyncio.TimerHandle | None = None
-        self._unsent = self._stuck = 0
-        """Bytes that were left to send at the last look, and how many looks have found none of them gone."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
-        if (link := transport.get_extra_info("socket")) is not None and link.family != socket.AF_UNIX:
-            # asyncio's own loop leaves it on for sockets that it has not made.
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        peer = transport.get_extra_info("peername")
-        self._client = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", id(self))
-        if reason := self.bounds.enter(self._client[0]):
-            size = len(reason) + len('{"error":{"code":"connections","message":""}}')
-            self._transport.write(_REFUSAL.format(size=size, reason=reason).encode())
+        # A client that has gone already has no address.
+        client: Client = (transport.get_extra_info("peername") or ("", id(self)))[:2]
+        if reason := self._bounds.enter(client[0]):
+            body = msgspec.json.encode({"error": {"code": "connections", "message": reason}})
+            self._transport.write(_REFUSAL % (len(body), body))
             self._transport.close()
             return
-        self._admitted = True
-        self.bounds.guards[self._client] = self
+        self._client = client
+        self._bounds.guards[client] = self
         self._inner.connection_made(self._transport)
+        self._ends = self._loop.time() + self._bounds.seconds
         self._look()
-        self._set_deadline(self.bounds.seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._clear_deadline()
-        if self._admitted:
+        if self._client is not None:
             if self._looks is not None:
                 self._looks.cancel()
-            self._admitted = False
-            self.bounds.leave(self._client[0])
-            self.bounds.guards.pop(self._client, None)
+            self._bounds.leave(self._client[0])
+            self._bounds.guards.pop(self._client, None)
+            self._client = None
             self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if not self._admitted:
+        if self._client is None:
             return
-        if self._drains_until:
-            self._set_deadline(min(_LINGER, self._drains_until - self._loop.time()))
-        elif self._received > (_PENDING if self._under_way else _HEAD):
-            self._transport.abort()
+        if self._room < 0:
+            if not self._drains:
+                self._transport.abort()
             return
-        else:
-            self._received += len(data)
-        if not self._under_way and self._deadline is None:
-            self._set_deadline(self.bounds.seconds)
+        self._room -= len(data)
+        if self._drains:
+            self._ends = min(self._loop.time() + _LINGER, self._drains)
+        elif not self._under_way and self._ends == math.inf:
+            self._ends = self._loop.time() + self._bounds.seconds
         self._inner.data_received(data)
-
-    def eof_received(self) -> None:
-        if self._admitted:
-            self._inner.eof_received()
 
     def pause_writing(self) -> None:
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         # Part of the buffer has gone, however full it is again at the next look.
-        self._unsent = 0
+        self._taken = self._loop.time()
         self._inner.resume_writing()
 
     def begin(self) -> None:
         """A request begins: its head has arrived."""
         self._under_way += 1
-        self._received = 0
-        self._drains_until = 0.0
-        self._clear_deadline()
+        self._room, self._drains, self._ends = _PENDING, 0.0, math.inf
 
     def progress(self) -> None:
         """A part of a body has been read."""
-        self._received = 0
+        self._room = _PENDING
 
-    def end(self, whole: bool) -> None:
-        """A request has ended; `whole`: all of its body was read. The time until the next one is the server's."""
+    def end(self, left: int) -> None:
+        """A request has ended, with so many bytes of its body left. The time until the next one is the server's."""
         self._under_way -= 1
-        if not whole and not self._under_way:
-            self._drains_until = self._loop.time() + self.bounds.seconds
-            self._set_deadline(min(_LINGER, self.bounds.seconds))
-
-    def _set_deadline(self, seconds: float) -> None:
-        self._clear_deadline()
-        self._deadline = self._loop.call_later(seconds, self._transport.close)
-
-    def _clear_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        if not self._under_way:
+            self._room = _HEAD + left
+            if left:
+                now = self._loop.time()
+                self._drains = now + self._bounds.seconds
+                self._ends = min(now + _LINGER, self._drains)
 
     def _look(self) -> None:
-        """Cut the connection off if its client has long read nothing; closing would wait for it for ever."""
-        left = self._transport.get_write_buffer_size()
-        self._stuck = self._stuck + 1 if 0 < self._unsent <= left else 0
+        """Close the connection when its time is up. One whose client takes nothing is cut off: closing would wait."""
+        now, left = self._loop.time(), self._transport.get_write_buffer_size()
+        if not left or left < self._unsent:
+            self._taken = now
         self._unsent = left
-        if self._stuck >= _UNREAD:
+        if now - self._taken >= _UNREAD * self._bounds.seconds:
             self._transport.abort()
-        else:
-            self._looks = self._loop.call_later(self.bounds.seconds, self._look)
+        elif now >= self._ends:
+            self._transport.close()
+        self._looks = self._loop.call_later(min(1.0, self._bounds.seconds / 10), self._look)
 
 
 class Requests:
@@ -227,21 +192,26 @@ class Requests:
         self._app, self._guards = app, bounds.guards
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        guard = self._guards.get(tuple(scope.get("client") or ())) if scope["type"] == "http" else None
+        guard = self._guards.get(scope["client"]) if scope["type"] == "http" else None
         if guard is None:
             await self._app(scope, receive, send)
             return
-        whole = not any(name in _BODY for name, _ in scope["headers"])
+        left = 0
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                left = int(value)
+            elif name == b"transfer-encoding":
+                left = _PENDING
 
         async def reported() -> Message:
-            nonlocal whole
+            nonlocal left
             message = await receive()
             guard.progress()
-            whole = whole or not message.get("more_body")
+            left = max(1, left - len(message["body"])) if message.get("more_body") else 0
             return message
 
         guard.begin()
         try:
-            await self._app(scope, receive if whole else reported, send)
+            await self._app(scope, reported if left else receive, send)
         finally:
-            guard.end(whole)
+            guard.end(left)

@@ -21,7 +21,7 @@ _MODEL = re.compile(r'[{,]model="([^"]+)"').search
 disable_created_metrics()
 
 
-class Meters:
+class Meters(Collector):
     """One server's metrics. Every answer sent is counted once, with the reason where there is one.
 
     It was learnt, repeat (the same as before), ignored, refused, or indeterminate: whether it was learnt is unknown.
@@ -29,7 +29,8 @@ class Meters:
     """
 
     def __init__(self, alarms: Alarms, gauges: Iterable[tuple[str, str, Callable[[], float]]] = ()) -> None:
-        self._registry = registry = CollectorRegistry()
+        self._alarms, self._registry = alarms, CollectorRegistry()
+        registry = self._registry
         self._requests = Counter("conquer_requests", "Requests by route and status.", _REQUEST, registry=registry)
         self._seconds = Histogram(
             "conquer_request_seconds", "Time to reply.", ["path"], registry=registry, buckets=_BUCKETS
@@ -38,7 +39,7 @@ class Meters:
         self._count_of, self._time_of = cache(self._requests.labels), cache(self._seconds.labels)
         self._answers = Counter("conquer_answers", "Answers sent, by outcome.", _ANSWER, registry=registry)
         self._choices = Counter("conquer_choices", "Rounds decided.", ["model", "query"], registry=registry)
-        registry.register(_Alarms(alarms))
+        registry.register(self)
         for name, about, read in gauges:
             Gauge(name, about, registry=registry).set_function(read)
 
@@ -76,14 +77,8 @@ class Meters:
         named = ((line, _MODEL(line)) for line in lines)
         return "".join(line for line, model in named if model is None or may_see(model[1])).encode()
 
-
-class _Alarms(Collector):
-    """Alarms by kind, without their subjects, and failures by job."""
-
-    def __init__(self, alarms: Alarms) -> None:
-        self._alarms = alarms
-
     def collect(self) -> Iterator[Metric]:
+        """Alarms by kind, without their subjects, and failures by job."""
         kinds = GaugeMetricFamily("conquer_alarms", "Alarms, by kind.", labels=["kind"])
         for kind, times in Counts(kind.partition(":")[0] for kind, _ in self._alarms.standing()).items():
             kinds.add_metric([kind], times)

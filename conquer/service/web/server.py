@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError
@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError
 from conquer.kernels.core import background
 from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
-from conquer.service.engine.long_work import Job as Steps
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.upkeep import Job, look_around, measure_all, sweep_deleted
@@ -40,7 +39,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Server:
-    """What the handlers share. `start` and `stop` run in the event loop that serves."""
+    """What the handlers share."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -53,9 +52,7 @@ class Server:
         self.listing = Listing(self.engine)
         self.boards = Boards(self.engine)
         self.meters = Meters(self.alarms, self._gauges())
-        self.bounds = Bounds(
-            settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
-        )
+        self.bounds = Bounds(settings.read_seconds, settings.connections, settings.connections_per_address)
         self.budget = Budget(settings.flight_bytes)
         rate, joins = settings.requests_per_second, settings.joins_per_address
         message = f"this key may make {rate:g} requests a second"
@@ -67,10 +64,6 @@ class Server:
         self.deleted.set()
         self._probe: asyncio.Future[Any] | None = None
         self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
-        self.document: dict[str, Any] = {}
-        """The OpenAPI document, set by the application built around this server."""
-        self.ready = False
-        self._tasks: list[asyncio.Task[None]] = []
 
     def _gauges(self) -> Iterable[tuple[str, str, Callable[[], float]]]:
         engine = self.engine
@@ -88,9 +81,11 @@ class Server:
         yield "conquer_flight_bytes", "Bytes of large requests and replies.", lambda: self.budget.used
         yield "conquer_connections", "Open connections.", lambda: self.bounds.open
 
-    async def start(self) -> None:
-        self.engine.start(asyncio.get_running_loop())
+    @contextlib.asynccontextmanager
+    async def running(self, _: object = None) -> AsyncIterator[None]:
+        """Start in this event loop, and stop at the end. The argument is the application, of its lifespan."""
         engine, days = self.engine, self.settings.retention_days
+        engine.start(asyncio.get_running_loop())
         jobs = [
             Job("checkpoint", 1.0, self.database.checkpoint),
             Job("sweep-deleted", 1.0, self._sweep_deleted),
@@ -108,22 +103,26 @@ class Server:
             *(self.repeat(job, "jobs") for job in jobs),
             *(self.repeat(job, job.name, urgent=True) for job in urgent),
         ]
-        self._tasks = [asyncio.create_task(run) for run in runs]
-        self.ready = True
+        running = [asyncio.create_task(run) for run in runs]
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            # Off the event loop, which the engine's last results go to.
+            await asyncio.to_thread(engine.stop)
+            self.database.close()
 
     async def repeat(self, job: Job, owner: str, urgent: bool = False, once: bool = False) -> None:
         """Run a job by the clock, as long work; or `once`, now, and again only if it fails."""
         failures = 0
         while True:
             await asyncio.sleep(0 if once and not failures else job.pause(failures))
-            succeeded = await self.brief(owner, lambda: job.attempt(self.alarms), urgent)
+            succeeded = await self.engine.long.run(owner, lambda: job.attempt(self.alarms), urgent)
             if succeeded and once:
                 return
             failures = 0 if succeeded else failures + 1
-
-    def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
-        """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
-        return self.engine.long.run(owner, work, urgent)
 
     def _load_kernels(self) -> None:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
@@ -142,15 +141,6 @@ class Server:
             except BaseException:
                 self.deleted.set()
                 raise
-
-    async def stop(self) -> None:
-        self.ready = False
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        # Off the event loop, which the engine's last results go to.
-        await asyncio.to_thread(self.engine.stop)
-        self.database.close()
 
     async def check_store(self) -> None:
         """Raise RefusalError unless the store takes a write. It is a real one, made at most once a second."""
@@ -178,7 +168,7 @@ class Server:
     async def refresh_now(self) -> None:
         """Read keys and links at once. If the store is away, they are read within a second of its return."""
         with contextlib.suppress(DBAPIError, OSError):
-            await self.brief("keys", self.refresh_keys, urgent=True)
+            await self.engine.long.run("keys", self.refresh_keys, urgent=True)
 
 
 def _opened(settings: Settings) -> tuple[Database, Access]:
@@ -189,11 +179,11 @@ def _opened(settings: Settings) -> tuple[Database, Access]:
     try:
         database = Database(settings.store)
     except NoStoreError:
-        _check_host(settings, without_keys=True)
+        _check(settings, without_keys=True)
         database = Database(settings.store, create=True)
     try:
         with database.reading() as connection:
-            _check_host(settings, without_keys=not keys.every(connection))
+            _check(settings, without_keys=not keys.every(connection))
         database.claim()
         if settings.key:
             with database.writing() as connection:
@@ -204,9 +194,9 @@ def _opened(settings: Settings) -> tuple[Database, Access]:
         raise
 
 
-def _check_host(settings: Settings, without_keys: bool) -> None:
-    if without_keys and not settings.key and settings.host not in _LOOPBACK:
+def _check(settings: Settings, without_keys: bool) -> None:
+    if without_keys and not settings.key and (settings.host not in _LOOPBACK or "*" in origins_of(settings.cors)):
         raise StoreError(
             "without keys only this machine is served: add one with 'conquer keys add', or give one of your own as"
-            f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}"
+            f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}, and CONQUER_CORS without *"
         )

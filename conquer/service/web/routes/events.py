@@ -22,8 +22,7 @@ from conquer.service.model.schemas import (
     Identifier,
     Strict,
 )
-from conquer.service.web.call import STATUS, Call
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import STATUS, Call, Routes
 from conquer.service.work import decisions, flags
 
 routes = Routes()

@@ -1,15 +1,14 @@
-"""Health, readiness, metrics and the OpenAPI document."""
+"""Health, readiness and metrics."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from starlette.responses import Response
 
 from conquer.kernels.core import background
-from conquer.service.errors import Kind, RefusalError, stopping
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.web.access import may
-from conquer.service.web.call import Call, reply
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, reply
 
 routes = Routes()
 
@@ -42,8 +41,6 @@ async def healthz(call: Call) -> Health:
 @routes.add("GET", "/readyz", None)
 async def readyz(call: Call) -> Readiness:
     """Ready to serve: the store takes a write."""
-    if not call.server.ready:
-        raise stopping()
     try:
         await call.server.check_store()
     except RefusalError as refusal:
@@ -63,9 +60,3 @@ async def metrics(call: Call) -> Response:
     # Thousands of lines, some tens of milliseconds: not on the event loop.
     text = await call.brief(lambda: call.server.meters.text(lambda model: may(call.key, "read", model)))
     return reply(text, "text/plain; version=0.0.4; charset=utf-8")
-
-
-@routes.add("GET", "/openapi.json", None)
-async def openapi(call: Call) -> dict[str, Any]:
-    """This document."""
-    return call.server.document

@@ -6,15 +6,13 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import Connection
 from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model.schemas import UPLOADED, Format, Identifier, ModelSettings, Strict
-from conquer.service.store import images, log
-from conquer.service.web.call import Call, reply
-from conquer.service.web.endpoint import Routes
+from conquer.service.store import images
+from conquer.service.web.endpoint import Call, Routes, reply
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look
 from conquer.service.work.item_files import FileReading, Uploaded
@@ -80,70 +78,56 @@ class TaskInfo(msgspec.Struct, omit_defaults=True):
 )  # fmt: skip
 async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
-    file = tasks.ItemFile(body, query.held_out, query.text)
+    names = await call.read(lambda connection, header: images.by_file(connection, header.id))
+    file = tasks.ItemFile(body, query.held_out, query.text, images=names)
 
     def read_file(settings: ModelSettings, first: int) -> FileReading:
-        given = file._replace(first=first, images=_images_by_file(call))
-        return tasks.find(settings.task).read_file(settings, given)
+        return tasks.find(settings.task).read_file(settings, file._replace(first=first))
 
     await call.loaded()
     uploaded: Uploaded = await call.long(upload(functools.partial(call.now, learns=False), read_file))
     return uploaded
 
 
-def _images_by_file(call: Call) -> dict[str, str]:
-    """The model's images by the names of their files. Not for the event loop."""
-    with call.server.database.reading() as connection:
-        header = log.headers(connection, [call.model]).get(call.model)
-        return {} if header is None else images.by_file(connection, header.id)
-
-
 @routes.add("POST", "/v1/models/{name}/next", "answer", example={"voter": "ann"})
 async def next_event(call: Call, body: NextRequest) -> Question:
     """The next question for a person."""
     seconds = call.server.settings.lease_seconds
-    enough = await _enough(call, body.voter)
-    if enough is not None:
-        return enough
+
+    def state(turn: Turn) -> tuple[ModelSettings, bool, int]:
+        settings = turn.state.settings
+        stops = settings.stop is not None and len(groups_of(turn)) == 1
+        return settings, stops, turn.state.tally.answers_of(body.voter)
+
+    settings, stops, answered = await call.on_model(state)
+    look = Look(settings.delta, "anytime", settings.stop)
+    # A pool of one group ends when its board is certain enough.
+    board = await _board(call, look) if stops else None
+    if board is not None and board.stop is not None and board.stop.done:
+        return Question(None, [], None, answered, board.stop.text, done=True, board=board)
     question = await call_covered(
         call.server.engine, call.model, lambda turn: next_question(turn, body.voter, seconds, body.shared), call.owner
     )
     if question.done:
-        question.board = await _board(call)
+        question.board = await _board(call, look)
     return question
 
 
-@routes.add("GET", "/v1/models/{name}/progress", "read")
-async def read_progress(call: Call) -> Progress:
-    """How far the questions about its items have come."""
-    return await call_covered(call.server.engine, call.model, progress, call.owner)
-
-
-async def _enough(call: Call, voter: str) -> Question | None:
-    """The last reply of a pool of one group whose board is certain enough for the model's `stop`."""
-
-    def state(turn: Turn) -> tuple[bool, int]:
-        stops = turn.state.settings.stop is not None and len(groups_of(turn)) == 1
-        return stops, turn.state.tally.answers_of(voter)
-
-    stops, answered = await call.on_model(state)
-    board = await _board(call) if stops else None
-    if board is None or board.stop is None or not board.stop.done:
-        return None
-    return Question(None, [], None, answered, board.stop.text, done=True, board=board)
-
-
-async def _board(call: Call) -> BoardReply | None:
+async def _board(call: Call, look: Look) -> BoardReply | None:
     """The model's own board; None if it has none or too many boards are waiting."""
-    settings = await call.on_model(lambda turn: turn.state.settings)
     try:
-        look = Look(settings.delta, "anytime", settings.stop)
         return await call.server.boards.read(call.model, look, call.key.id)
     except RefusalError as refusal:
         # Questions do not wait for boards: one question too many may be asked.
         if refusal.kind not in (Kind.CONFLICT, Kind.BUSY):
             raise
         return None
+
+
+@routes.add("GET", "/v1/models/{name}/progress", "read")
+async def read_progress(call: Call) -> Progress:
+    """How far the questions about its items have come."""
+    return await call_covered(call.server.engine, call.model, progress, call.owner)
 
 
 @routes.add(
@@ -228,15 +212,9 @@ async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedIm
 @routes.add("GET", "/v1/models/{name}/images/{image}", "answer|read", kind="image/*")
 async def read_image(call: Call) -> Response:
     """An image."""
-    name, model = call.path_params["image"], call.model
-
-    def find(connection: Connection) -> bytes | None:
-        found = log.headers(connection, [model]).get(model)
-        if found is None:
-            raise unknown_model(model)
-        return images.read(connection, found.id, name)
-
-    data = await call.read(find) if _is_image(name) else None
+    name, data = call.path_params["image"], None
+    if _is_image(name):
+        data = await call.read(lambda connection, header: images.read(connection, header.id, name))
     if data is None:
         raise _unknown_image(call)
     return reply(data, images.KINDS[name.rpartition(".")[2]], headers=_IMAGE_HEADERS)

@@ -16,8 +16,7 @@ from conquer.service.model.schemas import Line, ModelSettings, NewModel, Strict
 from conquer.service.store import snapshots
 from conquer.service.store.schema import models
 from conquer.service.web.access import may
-from conquer.service.web.call import Call, attachment, reply
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, attachment, reply
 from conquer.service.work import tasks
 from conquer.service.work.insight import Insight, insight
 from conquer.service.work.listing import ModelInfo, described

@@ -16,12 +16,10 @@ from conquer.boards import Interval
 from conquer.learners.voters import Voter
 from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import conflict, unknown_model
+from conquer.service.errors import conflict
 from conquer.service.model.pick_learner import PickLearner
 from conquer.service.model.schemas import NO_CONTEXT, Group, Identifier, RawContext, RawItems, Strict
-from conquer.service.store import log
-from conquer.service.web.call import Call, attachment
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, attachment
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look, RankingReply, rank
 from conquer.service.work.erasure import Gone, erase_person
@@ -122,7 +120,7 @@ class EraseRequest(Strict):
 @routes.add("GET", "/v1/models/{name}/log", "read", kind="application/x-ndjson")
 async def read_log(call: Call, query: LogQuery) -> Response:
     """The log: jsonl, preferences, ledger, answers or csv."""
-    form, model = query.format, await _header(call)
+    form, model = query.format, await call.read(lambda _, header: header)
     task = await call.brief(functools.partial(tasks.find, model.settings.task))
     if form == "answers" and task.answer_lines is None:
         raise conflict("no_parser", f"model {call.model!r} is not a parser: read its log in another format")
@@ -136,15 +134,7 @@ async def read_log(call: Call, query: LogQuery) -> Response:
 @routes.add("GET", "/v1/models/{name}/latest", "read")
 async def read_latest(call: Call, query: LatestQuery) -> LatestReply:
     """The last answers or flags with their texts."""
-    header = await _header(call)
-    return await call.read(lambda connection: latest(connection, header, query.kind, query.before, query.limit))
-
-
-async def _header(call: Call) -> log.Header:
-    found = await call.read(lambda connection: log.headers(connection, [call.model]))
-    if call.model not in found:
-        raise unknown_model(call.model)
-    return found[call.model]
+    return await call.read(lambda connection, header: latest(connection, header, query.kind, query.before, query.limit))
 
 
 @routes.add("POST", "/v1/models/{name}/log", "admin", limit="upload_bytes")

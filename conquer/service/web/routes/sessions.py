@@ -7,17 +7,14 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import Connection
 from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
+from conquer.service.errors import Kind, RefusalError, conflict
 from conquer.service.model.schemas import Line, Strict
-from conquer.service.store import log
 from conquer.service.store.keys import Invitation, all_invitations, end_session, invite, use, withdraw
 from conquer.service.web.access import COOKIE, SECONDS
-from conquer.service.web.call import Call, encode, reply
-from conquer.service.web.endpoint import Routes
+from conquer.service.web.endpoint import Call, Routes, encode, reply
 
 routes = Routes()
 _HOURS = 24 * 366
@@ -179,13 +176,8 @@ async def make_invitation(call: Call, body: InvitationRequest) -> NewInvitation:
 @routes.add("GET", "/v1/models/{name}/invitations", "admin")
 async def list_invitations(call: Call) -> InvitationList:
     """The links of a model."""
-
-    def read(connection: Connection) -> InvitationList:
-        if call.model not in log.headers(connection, [call.model]):
-            raise unknown_model(call.model)
-        return InvitationList([_info(link) for _, link in all_invitations(connection, call.model)])
-
-    return await call.read(read)
+    links = await call.read(lambda connection, _: all_invitations(connection, call.model))
+    return InvitationList([_info(link) for _, link in links])
 
 
 @routes.add("DELETE", "/v1/models/{name}/invitations/{invitation}", "admin", status=204)
