@@ -348,9 +348,7 @@ def test_readers_who_take_long_leave_a_connection_for_folds(local) -> None:
 
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            readers = [threading.Thread(target=read) for _ in range(12)]
-            for one in readers:
-                one.start()
+            readers = [app.server.engine.long.submit(f"tenant {number}", read) for number in range(12)]
             begun.wait(60)
             await asyncio.sleep(0.2)
             await replace(app.server.engine, "m")
@@ -359,6 +357,6 @@ def test_readers_who_take_long_leave_a_connection_for_folds(local) -> None:
             finally:
                 gate.set()
                 for one in readers:
-                    one.join()
+                    one.result(60)
 
     run(go())
