@@ -270,6 +270,7 @@ class Engine:
     def _roll_back(self, turns: dict[str, Turn]) -> None:
         """Drop the models that have moved, and the connection."""
         for name, turn in turns.items():
+            self._memory.headers.pop(name, None)
             if turn.moved or turn.state.position != turn.start:
                 self._memory.drop(name)
         self._drop_connection()
@@ -316,6 +317,9 @@ class Engine:
                 self._memory.drop(name)
             elif turn.state.stale:
                 self._load(name)
+            elif not self.database.shared:
+                # No other process writes the store: the next batch need not read this again.
+                self._memory.headers[name] = turn.header
         self._memory.after_commit(turns)
 
     # Loading.
@@ -379,14 +383,17 @@ class Engine:
         others = lock_models(connection, [self.models[name].id for name in by_model]) if self.database.shared else ()
         locked = [work for name, works in by_model.items() if self.models[name].id in others for work in works]
         names = [name for name in by_model if self.models[name].id not in others]
-        headers = log_table.headers(connection, names) if names else {}
+        known = self._memory.headers
+        unknown = [name for name in names if name not in known]
+        headers = log_table.headers(connection, unknown) if unknown else {}
         now, aside = self.clock(), list[Work]()
         for name in names:
-            header = headers.get(name)
+            header, state = known.get(name) or headers.get(name), self.models.get(name)
             if header is None:
                 self._memory.drop(name)
                 continue
-            state = self._current(connection, header)
+            if name not in known:
+                state = self._current(connection, header)
             if state is not None:
                 turns[name] = Turn(connection, state, header, now, self.build, self.limits)
             aside += [work for work in by_model[name] if state is None or not _meets(work, state)]

@@ -17,6 +17,7 @@ from conquer.service.model.state import EVENT_BYTES, ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database
+from conquer.service.store.log import Header
 
 _LAST_SNAPSHOTS = 10.0
 """Seconds for snapshots when the server stops; the log has everything."""
@@ -30,6 +31,8 @@ class LoadedModels:
 
     def __init__(self, settings: Settings, alarms: Alarms, long: LongWork, call_now: Callable[..., Any]) -> None:
         self.models: OrderedDict[str, ModelState] = OrderedDict()
+        self.headers: dict[str, Header] = {}
+        """Of models of a store that this server alone writes, as of their last commit."""
         self._settings, self._alarms, self._long, self._call_now = settings, alarms, long, call_now
         self._sizes: dict[str, int] = {}
         self._used = 0
@@ -38,6 +41,8 @@ class LoadedModels:
 
     def keep(self, state: ModelState) -> None:
         """Add or replace a model, now the most recently used."""
+        if self.models.get(state.name) is not state:
+            self.headers.pop(state.name, None)
         self.models[state.name] = state
         self.models.move_to_end(state.name)
         with self._guarded():
@@ -47,6 +52,7 @@ class LoadedModels:
     def drop(self, name: str) -> None:
         """Let go of a model; it is loaded again when it is needed."""
         self.models.pop(name, None)
+        self.headers.pop(name, None)
         self._weigh(name, 0)
 
     def after_commit(self, turns: Mapping[str, Turn]) -> None:
