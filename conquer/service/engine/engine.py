@@ -251,7 +251,7 @@ class Engine:
         for work in batch:
             work.results |= dict.fromkeys(work.tried, outcome) if outcome else work.tried
             work.tried = {}
-        left = [work for work in batch if work.open]
+        left = [work for work in batch if len(work.results) < work.size]
         self._deliver([work for work in batch if work not in left] if left else batch)
         self._queue.put_back(left)
         self._settle(turns)

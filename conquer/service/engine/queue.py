@@ -61,8 +61,13 @@ class Work:
     @property
     def open(self) -> list[int]:
         """The places without a result."""
-        done = self.results.keys() | self.tried.keys()
-        return [place for place in range(len(self.requests) or 1) if place not in done]
+        done = self.results.keys() | self.tried.keys() if self.results or self.tried else ()
+        return [place for place in range(self.size) if place not in done]
+
+    @property
+    def size(self) -> int:
+        """How many results it has in the end."""
+        return len(self.requests) or 1
 
 
 @dataclass(slots=True)

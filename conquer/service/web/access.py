@@ -70,16 +70,18 @@ class Access:
 
     def identify(self, request: Request, address: str = "") -> Key:
         """The caller's key, ANONYMOUS without one. Raises RefusalError for a wrong key or a forged page request."""
+        # Starlette searches its list of headers for each name; these are needed for every request.
+        sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.scope["headers"])}
         if self.open:
-            return _anyone(request, self.origins)
-        given = request.headers.get("authorization", "")
+            return _anyone(request.method, sent, self.origins)
+        given = sent.get("authorization", "")
         secret = given[7:] if given[:7].lower() == "bearer " else ""
         if secret:
             return self._owner(secret, address)
         session, key = self._signed_in(request)
         if request.method not in _READING:
-            _same_site(request)
-            token = request.headers.get("x-conquer-token", "")
+            _same_site(sent)
+            token = sent.get("x-conquer-token", "")
             if session and not self._tokens.verify_signature(request.cookies[COOKIE], token):
                 raise RefusalError(Kind.NOT_ALLOWED, "no_token", "writes from a page need its token in X-Conquer-Token")
         return key
@@ -167,25 +169,25 @@ def speak_as(key: Key, body: Any) -> None:
             said.voter = key.voter
 
 
-def _anyone(request: Request, origins: frozenset[str]) -> Key:
+def _anyone(method: str, sent: Mapping[str, str], origins: frozenset[str]) -> Key:
     """A server without keys: refuse what a page of another site makes a browser send."""
-    given = request.headers.get("host", "")
+    given = sent.get("host", "")
     host = given.rpartition(":")[0] or given
     if host not in _LOCAL:
         raise RefusalError(
             Kind.NOT_ALLOWED, "not_local", f"without keys only this machine is served, got Host {host!r}"
         )
-    if request.method not in _READING and request.headers.get("origin") not in origins:
-        _same_site(request)
+    if method not in _READING and sent.get("origin") not in origins:
+        _same_site(sent)
     return OPEN
 
 
-def _same_site(request: Request) -> None:
+def _same_site(sent: Mapping[str, str]) -> None:
     """Raise RefusalError for a write that a page of another site makes a browser send."""
-    origin = request.headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+    origin = sent.get("origin")
+    if origin is not None and origin.partition("://")[2] != sent.get("host", ""):
         raise RefusalError(Kind.NOT_ALLOWED, "cross_site", f"a page at {origin!r} may not write here")
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if sent.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RefusalError(Kind.NOT_ALLOWED, "cross_site", "a page of another site may not write here")
 
 
