@@ -54,10 +54,11 @@ def first_load(monkeypatch: pytest.MonkeyPatch, found: ModelState | None) -> Non
 
 
 async def replace(engine: Engine, name: str, state: ModelState | None = None) -> None:
-    """Let the engine keep this state of a model in memory, or none."""
+    """Let the engine keep this state of a model in memory, or none, as if another server had written since."""
 
     def work(connection: Any) -> None:
         engine.models.pop(name, None)
+        engine._memory.headers.pop(name, None)
         if state is not None:
             engine.models[name] = state
 

@@ -215,6 +215,7 @@ def test_a_failed_commit_of_nothing_tells_nobody(local, monkeypatch) -> None:
             await client.post("/v1/models", json=MADE)
             await client.get("/v1/models/m")
             gate = held_back(monkeypatch, "m")
+            await replace(app.server.engine, "m", app.server.engine.models["m"])
             # Only inside the transaction is the model seen to be far behind.
             monkeypatch.setattr(queues, "_NEAR", -1)
             with losing(app.server.database, made=False) as lost:
