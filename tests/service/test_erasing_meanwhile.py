@@ -7,6 +7,8 @@ import threading
 import pytest
 
 from conquer.service.engine import engine as queue
+from conquer.service.model.records import Erasure
+from conquer.service.model.schemas import BatchAnswer
 from conquer.service.work import ledgers
 
 from .test_voters import ITEMS, answered, same, weights
@@ -71,6 +73,27 @@ async def test_what_is_sent_during_an_erasure_is_weighed_without_the_erased(loca
         for one in sent:
             assert '"learnt"' in (await one).text
         await fed_again(app, client)
+
+
+async def test_an_answer_in_the_batch_of_an_erasure_waits_for_the_replay(local, may):
+    app = local()
+    async with app.running() as client:
+        await answered(client, 20)
+        offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+        engine, gate, position = app.server.engine, threading.Event(), app.server.engine.models["m"].position
+        may.clear()
+        # While the engine waits, both come into the queue; one batch takes them.
+        held = engine.call(None, lambda connection: gate.wait(60))
+        await asyncio.sleep(0.05)
+        erased = engine.call("m", lambda turn: turn.append(Erasure(1, 0), None))
+        said = engine.decide("m", [BatchAnswer(offer["left"], voter="ann", event_id=offer["event_id"])])
+        gate.set()
+        await held
+        await erased
+        await asyncio.wait({said}, timeout=0.3)
+        assert (said.done(), engine.models["m"].position) == (False, position + 1)
+        may.set()
+        assert [reply.status for reply in await said] == ["learnt"]
 
 
 async def test_a_ledger_goes_on_when_an_erased_voter_is_unlearnt(local, may, monkeypatch):

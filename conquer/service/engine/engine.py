@@ -1,31 +1,39 @@
 """The engine: one thread that chooses, learns and writes, a batch of work at a time.
 
-A piece of work is one call: a function, or a list of requests to one function.
+A piece of work is one call: a function, or a list of requests to one function. It is *waiting* in the queue, *loading*
+(its model is), in the *batch*, or done. Every row below is a way to leave a step; otherwise the next step follows.
 
-                       take                                        commit
-    put ---> WAITING --------> BATCH: begin, open turns, run, flush ------> results are delivered
-               ^                |       |         |        |      |
-               |                |       |         |        |      +-- no reply to it: 504, unless the store holds the
-               |                |       |         |        |          last row that the batch wrote
-               +--------------- | ----- | --- failure after begin: rolled back, each piece runs again alone; alone,
-               |                |       |         |        it gets its own error, 503 if the store failed
-               +--------------- | ----- | ------- +-- time is up: what is done commits, the rest returns to the front
-               |                |       |             of its owner's lane
-               +--------------- | ----- +-- another server has locked the model: again 50 ms later; 503 after 100 times
-               |                +-- fails: all work of the batch and the queue gets 503, "nothing was learnt"; steps of
-               |                    long work that wait are tried once more
-               +-- LOADING <--- a model not in memory, far behind its log, or not ready for this work
-                      +-- the load fails: the work that waits for it is refused
+    step     what happens                                 the work is then   its caller gets
+    -------  -------------------------------------------  -----------------  -------------------------------------------
+    take     its model is not in memory                   loading
+    begin    the store is away                            done               503, and all requests that wait with it;
+                                                                             work of `call_now` waits on
+    turns    another server has locked the model          waiting, 50 ms     503 after 100 times
+             the model is far behind, or not as needed    loading
+    run      a refusal; or work that only reads fails     batch              its own error
+             25 ms are over                               waiting, in front
+             anything else fails                          waiting, alone     alone: its own error
+    commit   succeeds                                     done               its result
+             the store says that it rolled back           waiting, alone     alone: 503
+             no reply                                     done               its result if the store has a row of the
+                                                                             batch within 2 s, else 504
+    load     succeeds                                     waiting, in front
+             fails, or 40 loads were not enough           done               503
+             a quarter of the queue waits for the model   done               429
+             a second look finds no such model            done               404
 
-The batch is one transaction. It begins before anything is decided, so a store that is away changes nothing in memory.
-Rows are applied to the models in memory as they are appended, and stored by the commit. Whenever there is no commit,
-the models that moved are dropped, so memory never keeps what the store does not have; a dropped model is loaded when
-work next needs it. A piece of work is delivered when all its requests have results. Only the engine's thread touches
-models in memory, turns and the connection that writes, until `stop` has ended it; a model that is being loaded belongs
-to the loading thread. Other threads add work to the queue and read results from futures.
+Alone, a piece of work has a batch of its own, and its requests run one by one.
 
-A model is *stale* when a correction or an erasure is in its log that its weights do not know; *unlearning* when it is
-stale because a weighed voter was erased, so that it must not learn; *void* when another server has fitted its features.
+The batch is one transaction. Rows are applied to the models in memory as they are appended, and stored by the commit.
+Where it is not certain that they are stored, the models that moved are dropped, so memory never keeps what the store
+does not have; a dropped model is loaded when work next needs it. Only the engine's thread touches models in memory,
+turns and the connection that writes, until `stop` has ended it; a model that is being loaded belongs to the loading
+thread. Other threads add work to the queue and read results from futures.
+
+A model is *stale* when a correction or an erasure is in its log that its weights do not know: it goes on choosing and
+learning while the log is replayed into another copy, and work with `after` waits for that. It is *unlearning* when a
+weighed voter was erased: work with `learns` waits too, since a weight estimated now would rest on theirs. It is *void*
+when another server has fitted its features: it is dropped.
 
 Other servers of a PostgreSQL store: each batch locks its models until it ends. The lock is tried, never waited for, so
 a frozen server delays no other model. In its turn a model first replays the rows that others have written. The log's
@@ -77,7 +85,7 @@ _NEAR = 2000
 _AGAIN, _TRIES = 0.05, 100
 """Seconds until work that another server keeps from its model is tried again, and how often."""
 _CONFLICT = 20
-"""How many tries a conflict counts as: it takes longer than a lock that is not there to be had."""
+"""How many tries a conflict counts as: it costs a whole batch, a lock that cannot be had one query."""
 _LOADS = 40
 """How often a model is loaded for one piece of work: a damaged log may never reach the correction it waits for."""
 _FINDING_OUT = 2.0
@@ -201,12 +209,16 @@ class Engine:
                 cold = [work for work in batch if work.model is not None and work.model not in self.models]
                 self._put_aside(cold)
                 self._carry_out([work for work in batch if work.model is None or work.model in self.models])
-            except Exception as error:
+            except BaseException as error:
                 logger.error("a batch went wrong where nothing should", exc_info=error)
                 self._drop_connection()
                 for work in batch:
                     self._memory.drop(work.model or "")
-                self._deliver(batch, error)
+                # None of it may run after its caller has the error.
+                for load in self._loads.values():
+                    load.works[:] = [work for work in load.works if work not in batch]
+                self._queue.put_back([work for work in self._queue.drain() if work not in batch])
+                self._deliver(batch, as_told(error))
             time.sleep(_PAUSE)
 
     def _carry_out(self, batch: list[Work]) -> None:
@@ -313,13 +325,13 @@ class Engine:
         for name, turn in turns.items():
             self.digests.extend(turn.state.digests)
             turn.state.digests.clear()
+            if not self.database.shared:
+                # No other process writes the store: the next batch need not read this again.
+                self._memory.headers[name] = turn.header
             if turn.removed or turn.state.void:
                 self._memory.drop(name)
             elif turn.state.stale:
                 self._load(name)
-            elif not self.database.shared:
-                # No other process writes the store: the next batch need not read this again.
-                self._memory.headers[name] = turn.header
         self._memory.after_commit(turns)
 
     # Loading.
@@ -445,6 +457,9 @@ class Engine:
         end, started = time.perf_counter() + _SLICE, False
         for works in groups.values():
             state = self.models.get(works[0].model or "")
+            if state is not None and not _meets(works[0], state):
+                # A voter was erased in this batch: the next one lets it wait for the replay.
+                continue
             size, todo = 1, [(work, place) for work in works for place in work.open]
             if state is not None and state.learner.quick and not works[0].alone:
                 size = _FIRST
