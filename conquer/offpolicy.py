@@ -3,12 +3,15 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from conquer.features.featurizer import Featurizer
 from conquer.models.diagonal import Diagonal
 from conquer.rows import SparseRows
+from conquer.session.ledger import rows_of
 from conquer.tickets import stream, tickets
 from conquer.types import Choice, Floats, Ledger, Query
 
@@ -44,13 +47,20 @@ class Estimate:
     effective: float
 
 
-def read_log(ledger: Ledger | Iterable[Mapping[str, Any]], *, explored: bool = False) -> list[Logged]:
-    """The answered duels of a session's ledger. The outcome is the answer, +1 if the first item won.
+def read_log(
+    ledger: Ledger | Iterable[Mapping[str, Any]] | str | Path,
+    *,
+    explored: bool = False,
+    featurizer: Featurizer | None = None,
+) -> list[Logged]:
+    """The answered duels of a session's ledger, or of a service's in a file. The outcome: +1 if the first item won.
+
+    `featurizer`: that of a service's model, where it was fitted.
 
     `explored`: only the rounds with a pair drawn uniformly, for learners whose own chances are unknown. Rounds without
     a recorded chance are left out, which is unbiased: whether it is known does not depend on the pair drawn.
     """
-    rows = ledger.rows() if hasattr(ledger, "rows") else ledger
+    rows = rows_of(ledger, featurizer)
     asked: dict[str, Mapping[str, Any]] = {}
     found = []
     for row in rows:
@@ -153,6 +163,22 @@ def _robust(log: Sequence[Logged], choices: Choices, weights: Floats, outcomes: 
 
 def _guess(scores: Floats, shown: tuple[int, ...]) -> float:
     return float(np.clip(0.5 * (scores[shown[0]] - scores[shown[-1]]), -1.0, 1.0))
+
+
+def compare_with_log(log: Sequence[Logged], target: Any, *, seed: int = 0, least: float = 30.0) -> Estimate:
+    """The doubly robust difference between the target and what was logged, paired by round."""
+    shares, choices = matches(log, target, seed=seed)
+    outcomes = np.array([entry.outcome for entry in log])
+    weights = shares / np.array([entry.chance for entry in log])
+    effective = check_overlap(weights, least)
+    return _mean("dr", _robust(log, choices, weights, outcomes) - outcomes, weights, effective)
+
+
+def taught(target: Any, log: Sequence[Logged]) -> Any:
+    """The target after learning the outcomes of these rounds."""
+    for entry in log:
+        target.learn(entry.rows, Choice(entry.shown, Query.DUEL, 0, {}), entry.outcome)
+    return target
 
 
 def compare_targets(log: Sequence[Logged], one: Any, two: Any, *, seed: int = 0, least: float = 30.0) -> Estimate:

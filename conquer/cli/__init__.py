@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conquer.cli import parse, service, study, votes
+from conquer.cli import offpolicy, parse, service, study, votes
 from conquer.cli.extras import remedy
 
 RESUMING = (
@@ -61,6 +61,7 @@ for command in (
     study.study,
     study.arena,
     votes.board,
+    offpolicy.evaluate,
 ):
     app.command()(command)
 

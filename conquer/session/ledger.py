@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from conquer.answers import leftmost
+from conquer.features.featurizer import Featurizer
 from conquer.learners.believer import believer
 from conquer.rows import SparseRows
 from conquer.saving import described, dumps, loads, rebuilt
+from conquer.session.service_log import service_rows
 from conquer.types import Choice, Learner, Ledger, Query, Source
 
 
@@ -68,20 +71,35 @@ def opening(learner: Learner) -> dict[str, Any]:
     return row | ({} if learner.fresh else {"snapshot": dumps(learner)})
 
 
+def rows_of(
+    ledger: Ledger | Iterable[Mapping[str, Any]] | str | Path, featurizer: Featurizer | None = None
+) -> Iterable[Mapping[str, Any]]:
+    """The rows of a session's ledger, or of a file that a service wrote; see `service_rows`."""
+    if isinstance(ledger, str | Path):
+        return service_rows(ledger, featurizer)
+    return ledger.rows() if hasattr(ledger, "rows") else ledger
+
+
 def replay(
-    ledger: Ledger | Iterable[Mapping[str, Any]], learner: Learner | None = None, *, without: Collection[str] = ()
+    ledger: Ledger | Iterable[Mapping[str, Any]] | str | Path,
+    learner: Learner | None = None,
+    *,
+    without: Collection[str] = (),
+    featurizer: Featurizer | None = None,
 ) -> Learner:
     """Learn the answers of a ledger again: the same learner, bit for bit. Nothing is chosen again.
 
     Parameters
     ----------
-    ledger : Ledger or iterable of rows
-        A session's ledger.
+    ledger : Ledger, iterable of rows or path
+        A session's ledger, or the file of a service's: what `GET /v1/models/NAME/log?format=ledger` gives.
     learner : Learner, optional
         A fresh learner to train instead of the recorded one, with any parameters.
     without : collection of str
         Voters whose answers are left out; the others' answers are then weighed again. Which pairs were asked still
         depends on the left-out answers, and so does what the session had learnt before its ledger began.
+    featurizer : Featurizer, optional
+        The featurizer of a service's model, where it was fitted.
 
     Returns
     -------
@@ -110,7 +128,7 @@ def replay(
         raise ValueError(f"replay needs a fresh learner, got one that has learnt {learner.answers} answers")
     offers: dict[str, tuple[SparseRows, Choice]] = {}
     weigh_again = learner is not None or bool(without)
-    rows = ledger.rows() if hasattr(ledger, "rows") else ledger
+    rows = rows_of(ledger, featurizer)
     left_out: set[str] = set()
     if without:
         rows = list(rows)
@@ -151,4 +169,5 @@ def _opened(row: Mapping[str, Any]) -> Learner:
 def _source_of(row: Mapping[str, Any], choice: Choice, weigh_again: bool) -> Source:
     """The source of `source_record`'s row; `weigh_again`: without its recorded weight."""
     weight = None if weigh_again else row.get("weight")
-    return with_side(Source(row.get("voter"), 0, row.get("voter_kind", "person"), weight), choice)
+    source = Source(row.get("voter"), row.get("side", 0), row.get("voter_kind", "person"), weight)
+    return source if "side" in row else with_side(source, choice)
