@@ -67,6 +67,19 @@ async def test_nobody_gets_what_another_is_answering(local):
         assert shown(await ask(client, "ann")) != shown(questions["ann"])
 
 
+async def test_an_answer_frees_its_items_whether_it_names_the_voter_or_not(local):
+    async with conversation(local, LINES.split(b"\n", 2)[0] + b"\n" + LINES.split(b"\n", 2)[1]) as (client, _server):
+        for names in (True, False):
+            question = await ask(client, f"ann{names}")
+            assert (await ask(client, f"bob{names}"))["event"] is None
+            event = question["event"]["event_id"]
+            body = {"winner": question["event"]["left"], **({"voter": f"ann{names}"} if names else {})}
+            assert (await client.post(f"/v1/models/m/events/{event}/answer", json=body)).status_code == 200
+            freed = await ask(client, f"bob{names}")
+            assert freed["event"] is not None
+            await tell(client, freed, f"bob{names}")
+
+
 async def test_planted_repeats_measure_agreement_and_are_not_learnt(local):
     async with conversation(local, planted=0.4) as (client, _server):
         seen = []

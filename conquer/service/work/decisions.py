@@ -70,7 +70,7 @@ def decide(turn: Turn, requests: Sequence[ChooseRequest | BatchAnswer]) -> list[
     named = [
         one.event_id
         for one, result in zip(answers, answered, strict=True)
-        if one.voter is not None and isinstance(result, AnswerReply)
+        if isinstance(result, AnswerReply) and (one.voter or turn.known(one.event_id).voter) is not None
     ]
     if named:
         # These questions belong to their voters no longer.
