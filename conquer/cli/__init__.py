@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conquer.cli import offpolicy, parse, service, study, votes
+from conquer.cli import judge, offpolicy, parse, service, study, votes
 from conquer.cli.extras import remedy
 
 RESUMING = (
@@ -14,6 +14,7 @@ RESUMING = (
     ("arena",),
     ("parse", "study"),
     ("data", "get"),
+    ("judge",),
 )
 """Commands that resume when they are run again."""
 
@@ -62,6 +63,7 @@ for command in (
     study.arena,
     votes.board,
     offpolicy.evaluate,
+    judge.judge,
 ):
     app.command()(command)
 

@@ -9,6 +9,7 @@ EXTRAS = {
     "cluster": ("distributed",),
     "serve": ("itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
     "postgres": ("psycopg",),
+    "client": ("httpx",),
 }
 """The import names of the packages that the commands of an extra use."""
 
