@@ -29,7 +29,7 @@ _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _LONGEST_WAIT = 60.0
 
 
-class Comparison(NamedTuple):
+class TwoItems(NamedTuple):
     """Two items as people would see them: the model's question, the prompt (None: none), and both texts."""
 
     question: str
@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
     second: str
 
 
-Judge = Callable[[Comparison], Verdict]
+Judge = Callable[[TwoItems], Verdict]
 """Which of the two is better."""
 
 
@@ -70,7 +70,7 @@ def judge(
     name : str
         The model, with uploaded items.
     ask : callable
-        Takes a `Comparison`, returns "first", "second", "tie" or "skip".
+        Takes a `TwoItems`, returns "first", "second", "tie" or "skip".
     voter : str
         The name that the answers get. The same name continues an interrupted run.
     most : int, optional
@@ -91,7 +91,7 @@ def judge(
     Examples
     --------
     >>> longer = lambda two: "first" if len(two.first) > len(two.second) else "second"
-    >>> longer(Comparison("Which is better?", None, "a long answer", "no"))
+    >>> longer(TwoItems("Which is better?", None, "a long answer", "no"))
     'first'
     """
     done = Verdicts(Counter())
@@ -105,9 +105,9 @@ def judge(
         items = {item["id"]: item for item in found["items"]}
         one, other = (_text(items[shown["id"]]) for shown in event["shown"])
         prompt = None if found.get("context") is None else str(found["context"])
-        verdict = ask(Comparison(question, prompt, one, other))
+        verdict = ask(TwoItems(question, prompt, one, other))
         if both_orders and verdict != "skip":
-            again = ask(Comparison(question, prompt, other, one))
+            again = ask(TwoItems(question, prompt, other, one))
             if _SWAPPED.get(again, again) != verdict:
                 done.contradictions += 1
                 verdict = "skip" if again == "skip" else "tie"
@@ -122,7 +122,7 @@ def _text(item: Mapping[str, Any]) -> str:
     return str(item.get("text") or item.get("features") or item["id"])
 
 
-class Endpoint:
+class ChatEndpoint:
     """A language model behind an OpenAI-compatible `/chat/completions`, as a judge.
 
     Parameters
@@ -150,7 +150,7 @@ class Endpoint:
         self.prompt_tokens = self.completion_tokens = 0
         """Tokens so far, as the endpoint counts them."""
 
-    def __call__(self, two: Comparison) -> Verdict:
+    def __call__(self, two: TwoItems) -> Verdict:
         prompt = f"{two.prompt}\n\n" if two.prompt else ""
         text = f"{two.question}\n\n{prompt}[A]\n{two.first}\n[/A]\n\n[B]\n{two.second}\n[/B]"
         messages = [{"role": "system", "content": self._instructions}, {"role": "user", "content": text}]

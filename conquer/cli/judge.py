@@ -36,11 +36,11 @@ def judge(
     """
     need("client")
     from conquer.client import Client, ServiceError
-    from conquer.judging import Endpoint, JudgeError, Verdicts
+    from conquer.judging import ChatEndpoint, JudgeError, Verdicts
     from conquer.judging import judge as run
 
     told = None if instructions is None else instructions.read_text()
-    ask = Endpoint(endpoint, model, key=os.environ.get("JUDGE_KEY"), instructions=told)
+    ask = ChatEndpoint(endpoint, model, key=os.environ.get("JUDGE_KEY"), instructions=told)
     done = None
     try:
         with Client(server, key=os.environ.get("CONQUER_KEY")) as client, showing(f"{model} judges") as progress:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from conquer.cli import app
 from conquer.client import Client
-from conquer.judging import Endpoint, JudgeError, judge
+from conquer.judging import ChatEndpoint, JudgeError, judge
 
 ITEMS = b"\n".join(json.dumps({"id": f"i{k}", "text": "so " * k + "good"}).encode() for k in range(5))
 
@@ -64,7 +64,7 @@ def client(start):
 
 
 def test_every_pair_is_asked_in_both_orders_and_learnt_from_a_judge(client, fake):
-    ask = Endpoint(fake.address, "llm", key="secret")
+    ask = ChatEndpoint(fake.address, "llm", key="secret")
     *_, done = judge(client, "m", ask, "llm")
     assert (done.questions, done.contradictions, done.counts["first"] + done.counts["second"]) == (10, 0, 10)
     assert (len(fake.asked), ask.prompt_tokens, ask.completion_tokens) == (20, 2000, 40)
@@ -82,7 +82,7 @@ def test_every_pair_is_asked_in_both_orders_and_learnt_from_a_judge(client, fake
 
 
 def test_a_run_goes_on_where_it_was_interrupted(client, fake):
-    ask = Endpoint(fake.address, "llm", retries=0)
+    ask = ChatEndpoint(fake.address, "llm", retries=0)
     first = judge(client, "m", ask, "llm")
     next(first)
     fake.replies = [500]
@@ -95,23 +95,23 @@ def test_a_run_goes_on_where_it_was_interrupted(client, fake):
 
 def test_contradictions_are_ties_and_no_verdict_is_a_skip(client, fake):
     fake.replies = ["A", "A", "no idea", "T", "T.", "B", "it depends"]
-    *_, done = judge(client, "m", Endpoint(fake.address, "llm"), "llm", most=4)
+    *_, done = judge(client, "m", ChatEndpoint(fake.address, "llm"), "llm", most=4)
     assert dict(done.counts) == {"tie": 2, "skip": 2}
     assert done.contradictions == 2
 
 
 def test_an_endpoint_is_asked_again_after_what_may_pass(client, fake):
     fake.replies = [429, 503]
-    *_, done = judge(client, "m", Endpoint(fake.address, "llm"), "llm", most=1, both_orders=False)
+    *_, done = judge(client, "m", ChatEndpoint(fake.address, "llm"), "llm", most=1, both_orders=False)
     assert (done.questions, len(fake.asked)) == (1, 3)
     fake.replies = [401]
     with pytest.raises(JudgeError, match="status 401"):
-        next(judge(client, "m", Endpoint(fake.address, "llm"), "llm"))
+        next(judge(client, "m", ChatEndpoint(fake.address, "llm"), "llm"))
     fake.replies = [b"<html>"]
     with pytest.raises(JudgeError, match="no chat completion: '<html>'"):
-        next(judge(client, "m", Endpoint(fake.address, "llm"), "llm"))
+        next(judge(client, "m", ChatEndpoint(fake.address, "llm"), "llm"))
     with pytest.raises(JudgeError, match="ConnectError"):
-        next(judge(client, "m", Endpoint("http://127.0.0.1:1/v1", "llm", retries=1), "llm"))
+        next(judge(client, "m", ChatEndpoint("http://127.0.0.1:1/v1", "llm", retries=1), "llm"))
 
 
 def test_any_function_is_a_judge(client):
