@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from conquer.data.treebank import parse
-from conquer.service.jobs.upkeep import measure_all
-from conquer.service.work import parse_learner, parse_results
+from conquer.service.work import parse_learner
 
 WORDS = {"the": "DET", "small": "ADJ", "dog": "NOUN", "cat": "NOUN", "saw": "VERB", "fed": "VERB"}
 
@@ -240,31 +239,6 @@ async def test_the_same_sentences_twice_keep_their_own_answers(local):
         rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
         assert {json.loads(row)["sentence"] for row in rows} == {one.id for one in trees}
         assert len(rows) == 42
-
-
-# How good parsers are is measured now and then, each by itself.
-
-
-async def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypatch):
-    due = parse_results._due
-
-    def broken(turn):
-        if turn.state.name == "a":
-            raise ArithmeticError("cannot be parsed")
-        return due(turn)
-
-    app = local()
-    async with app.running() as client:
-        for name in ("a", "b"):
-            await client.post("/v1/models", json={**MADE, "name": name})
-            await client.post(f"/v1/models/{name}/items?held_out=1", content=TREEBANK.encode())
-        for failing, alarms, measured in ((broken, ["measure:a"], [0, 1]), (due, [], [1, 1])):
-            monkeypatch.setattr(parse_results, "_due", failing)
-            await asyncio.get_running_loop().run_in_executor(None, measure_all, app.server.engine)
-            standing = [kind for kind, _ in app.server.alarms.standing()]
-            assert [kind for kind in standing if kind.startswith("measure")] == alarms
-            logs = [(await client.get(f"/v1/models/{name}/log")).text for name in ("a", "b")]
-            assert [text.count('"kind":"measure"') for text in logs] == measured
 
 
 def test_a_sentence_whose_name_has_control_characters_is_asked_about():

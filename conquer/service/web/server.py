@@ -16,7 +16,7 @@ from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
-from conquer.service.jobs.upkeep import Job, look_around, measure_all, sweep_deleted
+from conquer.service.jobs.upkeep import Job, look_around, sweep_deleted
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import keys
@@ -89,7 +89,6 @@ class Server:
         jobs = [
             Job("checkpoint", 1.0, self.database.checkpoint),
             Job("sweep-deleted", 1.0, self._sweep_deleted),
-            Job("measure", 20.0, lambda: measure_all(engine)),
         ]
         if days:
             jobs.append(Job("prune", 600.0, lambda: prune_all(engine, days)))

@@ -14,13 +14,12 @@ from sqlalchemy import Connection, func, insert, select
 
 from conquer import saving
 from conquer.learners.believer import believer
-from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import Build
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model import pick_learner, pick_settings
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.schemas import FeatureSettings, ModelSettings
-from conquer.service.model.tally import Tally, read_tally
+from conquer.service.model.tally import Tally
 from conquer.service.settings import Limits
 from conquer.service.store import snapshots
 from conquer.service.store.log import Header
@@ -30,7 +29,6 @@ from conquer.service.work.item_files import FileReading, Uploaded, read_items
 from conquer.service.work.pool import check_groups
 
 _LARGEST_DIM = 1 << 24
-_LARGEST_COUNT = 1 << 53
 _json = msgspec.json.Encoder().encode
 
 
@@ -51,7 +49,6 @@ class Task(NamedTuple):
 
     - `warm`: compiles what its learners call.
     - `read_file`: the groups of an upload, in slices.
-    - `measure`: evaluates a model; None: the task has no measure.
     - `answer_lines`: writes answers in the task's own format; None: it has none.
     """
 
@@ -59,7 +56,6 @@ class Task(NamedTuple):
     check: Callable[[ModelSettings], None]
     warm: Callable[[], None]
     read_file: Callable[[ModelSettings, ItemFile], FileReading]
-    measure: Callable[[Engine, str], None] | None = None
     answer_lines: Callable[[Connection, Header], Record] | None = None
 
 
@@ -78,8 +74,7 @@ def find(name: str) -> Task:
         groups = parse_learner.read_treebank(file.data, file.held_out, file.first)
         return groups, Uploaded(len(groups), len(groups))
 
-    measure, answer_lines = parse_results.measure, parse_results.answer_lines
-    return Task(parse_learner.build, check, parse_learner.warm, read_sentences, measure, answer_lines)
+    return Task(parse_learner.build, check, parse_learner.warm, read_sentences, parse_results.answer_lines)
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
@@ -122,15 +117,14 @@ def create(
 def imported(data: bytes) -> tuple[ModelSettings, bytes]:
     """A model file from anyone (the service, `conquer.save`) as settings and the state to start from.
 
-    Counts go on from the file's; names of people stay behind, because this model's log does not know them.
+    Counts begin anew, and names of people stay behind, because this model's log does not know them.
     """
     try:
         learner, extra, arrays = saving.loads(data, largest_dim=_LARGEST_DIM)
         featurizer = pick_learner.stored_featurizer(extra, arrays)
-        features, tally = FeatureSettings(learner.dim), Tally()
+        features = FeatureSettings(learner.dim)
         if (service := extra.get("service")) is not None:
             settings = msgspec.convert(service["settings"], ModelSettings)
-            tally = read_tally(service["tally"], _LARGEST_COUNT)
         else:
             if featurizer is not None:
                 learn = None if featurizer.learn is None else list(featurizer.learn)
@@ -144,14 +138,11 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
             raise ValueError(f"the learner has {learner.dim} features, its settings have {settings.features.dim}")
         pick_settings.check_settings(settings)
-        tally.people = {}
-        # Rows that could not be read are another log's.
-        tally.quarantined, tally.reasons = 0, []
         if (weighing := believer(learner)) is not None:
             # All at once: what is known of each voter stays theirs, under no name.
             names = weighing.table.names
             numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in names))}
             weighing.table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in names.items()}
-        return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
+        return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(Tally()).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None
