@@ -1,5 +1,6 @@
 """Jobs in the background: their schedule, the rows of deleted models, and the other servers of a store."""
 
+import asyncio
 import functools
 from collections import deque
 from collections.abc import Callable
@@ -26,11 +27,28 @@ _END = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`work`, called every `seconds`; each failure in a row doubles the wait, up to a minute."""
+    """`work`, called every `seconds`, or `once`, at the start. Each failure in a row doubles the wait, up to a minute.
+
+    Jobs of one owner run one at a time, urgent ones however busy the others are.
+    """
 
     name: str
     seconds: float
     work: Callable[[], object]
+    owner: str = "jobs"
+    urgent: bool = False
+    once: bool = False
+
+    async def repeat(self, engine: Engine) -> None:
+        """Run the job by the clock, as long work."""
+        failures = 0
+        while True:
+            wait = max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
+            await asyncio.sleep(0 if self.once and not failures else wait)
+            succeeded = await engine.long.run(self.owner, lambda: self.attempt(engine.alarms), self.urgent)
+            if succeeded and self.once:
+                return
+            failures = 0 if succeeded else failures + 1
 
     def attempt(self, alarms: Alarms) -> bool:
         """Whether it went well. A failure raises the alarm `job:NAME`, the next success clears it."""
@@ -42,15 +60,6 @@ class Job:
             return False
         alarms.clear(f"job:{self.name}")
         return True
-
-    def pause(self, failures: int) -> float:
-        """Seconds until the next attempt.
-
-        >>> job = Job("prune", 1.0, print)
-        >>> [job.pause(failures) for failures in (0, 1, 2, 99)]
-        [1.0, 2.0, 4.0, 60.0]
-        """
-        return max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
 
 
 def sweep_deleted(engine: Engine) -> int:

@@ -131,7 +131,7 @@ async def delete_model(call: Call) -> Response:
         if begun or (isinstance(error, RefusalError) and (error.kind in _NO_DELETION or error.code in _NOT_NOW)):
             raise
         await call.on_store(remove)
-    call.server.deleted.set()
+    call.server.deletions += 1
     engine.alarms.forget(call.model)
     call.server.meters.forget(call.model)
     # Its links end, also if another model gets its name.
