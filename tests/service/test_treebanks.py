@@ -225,17 +225,14 @@ async def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, c
     assert trained[0].any()
 
 
-async def test_the_same_sentences_twice_keep_their_own_answers(local):
+async def test_the_same_sentences_are_uploaded_once(local):
     async with parser(local) as (client, _server):
-        assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
-        await answer_all(client, "ann", 60)
-        trees = parse((await client.get("/v1/models/p/trees")).text)
-        assert len({one.id for one in trees}) == 8
-        rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
-        assert {json.loads(row)["sentence"] for row in rows} == {one.id for one in trees}
-        assert len(rows) == 42
+        again = await client.post("/v1/models/p/items", content=TREEBANK.encode())
+        assert (again.status_code, again.json()["error"]["code"]) == (409, "item_exists")
+        twice = sentence(9, "dog fed cat", [2, 0, 2]) * 2
+        assert (await client.post("/v1/models/p/items", content=twice.encode())).status_code == 409
 
 
 def test_a_sentence_whose_name_has_control_characters_is_asked_about():
     (group,) = parse_learner.read_treebank(sentence(1, "dog fed cat", [2, 0, 2]).replace("s1", "a\x01b/c").encode())
-    assert [item.id for item in group.items] == ["1-a-b-c"]
+    assert [item.id for item in group.items] == ["a-b-c"]

@@ -4,10 +4,11 @@ import functools
 import random
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.files import pack, unpack
@@ -22,13 +23,13 @@ from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.learner_protocol import Chosen, May, ServedLearner, Text
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Event
-from conquer.service.model.schemas import MARKS, Context, Group, Item, ModelSettings, decoded
+from conquer.service.model.schemas import MARKS, Group, Item, ModelSettings, decoded
 from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _DEFAULTS: dict[str, Any] = {"lam": 0.3, "update": "margin", "features": "standard", "bits": 14, "prior": "upos"}
 LONGEST = 120
-_context = msgspec.json.Decoder(Context).decode
+_asked = msgspec.json.Decoder(list[Annotated[int, Meta(ge=1, le=LONGEST)]] | None).decode
 _HELD_OUT = "held out"
 _MOST_HELD_OUT = 300
 
@@ -90,7 +91,7 @@ class ParseLearner(ServedLearner):
         return int(self.learner.model.state.table.nbytes)
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadSentence:
-        """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""
+        """`items`: one item whose text is the sentence; `context`: the numbers of words not to ask about."""
         found = decode_items(items)
         if len(found) != 1 or found[0].text is None:
             raise invalid("a parse question has one item, whose text is a sentence in CoNLL-U")
@@ -169,7 +170,7 @@ class ParseLearner(ServedLearner):
         fewest = min(len(asked.get(item.id, ())) for item in left)
         least = [item for item in left if len(asked.get(item.id, ())) == fewest]
         item = least[rng.randrange(len(least))]
-        return Group([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
+        return Group([item], [*sorted(asked.get(item.id, ()))] or None)
 
     def _is_open(self, item: Item, asked: Mapping[str, Collection[int]]) -> bool:
         if item.id not in self._words:
@@ -222,8 +223,8 @@ def warm() -> None:
 # Sentences as items.
 
 
-def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[Group]:
-    """One group per sentence, numbered from `first`; held-out sentences need a tree each and are never asked about."""
+def read_treebank(data: bytes, held_out: bool = False) -> list[Group]:
+    """One group per sentence, labelled with its id; held-out ones need a tree each and are never asked about."""
     try:
         sentences = parse(data.decode("utf-8-sig"), heads="tree" if held_out else "ignore")
     except (TreebankError, UnicodeDecodeError) as error:
@@ -231,9 +232,10 @@ def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[G
     kept = [sentence for sentence in sentences if len(sentence) <= LONGEST and (held_out or len(sentence) > 1)]
     if not kept:
         raise invalid("the file has no sentence to ask about")
-    names = [MARKS.sub("-", f"{number}-{sentence.id}"[:150]) for number, sentence in enumerate(kept, first)]
-    items = [Item(name, text=text_of([sentence])) for name, sentence in zip(names, kept, strict=True)]
-    return [Group([item], _HELD_OUT if held_out else None) for item in items]
+    mark, context = ("held out ", _HELD_OUT) if held_out else ("", None)
+    names = [MARKS.sub("-", f"{mark}{one.id or number}"[:150]) for number, one in enumerate(kept, 1)]
+    texts = [(text_of([one]), one.id[:500]) for one in kept]
+    return [Group([Item(name, text, label=own)], context) for name, (text, own) in zip(names, texts, strict=True)]
 
 
 def read_sentence(text: str, name: str) -> Sentence:
@@ -249,18 +251,12 @@ def read_sentence(text: str, name: str) -> Sentence:
 
 
 def read_asked(context: bytes) -> tuple[int, ...]:
-    """The words not to ask about, from a round's context: null, or "3,5".
+    """The words not to ask about, from a round's context: null, or their numbers.
 
-    >>> read_asked(b'"3,5"'), read_asked(b"null")
+    >>> read_asked(b"[3,5]"), read_asked(b"null")
     ((3, 5), ())
     """
-    given = decoded(_context, context, "context")
-    if given is None or given == "":
-        return ()
-    parts = given.split(",") if isinstance(given, str) else ["?"]
-    if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
-        raise invalid(f"the context of a sentence is null or words as '3,5', got {given!r:.80}")
-    return tuple(int(part) for part in parts)
+    return tuple(decoded(_asked, context, "the context of a sentence") or ())
 
 
 def words(item: Item) -> int:

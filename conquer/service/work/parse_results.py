@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -18,7 +17,7 @@ from conquer.service.model.schemas import Group
 from conquer.service.store.items import read_into
 from conquer.service.store.log import Header
 from conquer.service.work.exports import Record
-from conquer.service.work.parse_learner import asked_about, held_out, parser_of, read_sentence, words
+from conquer.service.work.parse_learner import asked_about, held_out, parser_of, words
 from conquer.service.work.pool import groups_of
 
 _ONE = threading.Lock()
@@ -62,40 +61,19 @@ def _due(turn: Turn) -> tuple[Parser, Sequence[Sentence], int] | None:
     return parser, gold, answers
 
 
-def sentences(pool: Sequence[Group]) -> dict[str, Sentence]:
-    """The sentences to ask about by their item's id, each with an id that no other has.
-
-    That is the file's own id where it can be, so that answers go with the file that was uploaded as well.
-    """
-    found = {item.id: parse(item.text or "", heads="ignore")[0] for item in asked_about(pool)}
-    # Without an id in its comments a sentence has the place that its item is named after.
-    own = {name: one.id if any(map(_is_id, one.lines)) else name.partition("-")[2] for name, one in found.items()}
-    times = Counter(own.values())
-    return {name: _named(one, own[name] if times[own[name]] == 1 else name) for name, one in found.items()}
-
-
-def _named(sentence: Sentence, name: str) -> Sentence:
-    rest = [line for line in sentence.lines if not _is_id(line)]
-    return read_sentence("\n".join([f"# sent_id = {name}", *rest]) + "\n\n", name)
-
-
-def _is_id(line: str) -> bool:
-    return line.startswith("#") and line[1:].partition("=")[0].strip() == "sent_id"
-
-
 def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
     """Every sentence with the parser's tree, in CoNLL-U."""
-    return text_of(parser.parse(list(sentences(pool).values()))).encode()
+    return text_of(parser.parse([parse(item.text or "", heads="ignore")[0] for item in asked_about(pool)])).encode()
 
 
 def answer_lines(connection: Connection, header: Header) -> Record:
-    """How answers are written for `conquer parse train --answers`, by the ids of the sentences in the exported trees.
+    """How answers are written for `conquer parse train --answers`, by the ids of the sentences in the file.
 
     Repeats that only measure agreement and late answers are left out.
     """
     pool: list[Group] = []
     read_into(connection, header.id, pool, 0, header.pooled)
-    names = {item: one.id for item, one in sentences(pool).items()}
+    names = {item.id: item.label for item in asked_about(pool)}
 
     def record(_: Entry, said: Answered, event: Event) -> bytes | None:
         memo = event.choice.memo

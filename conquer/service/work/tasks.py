@@ -33,14 +33,11 @@ _json = msgspec.json.Encoder().encode
 
 
 class ItemFile(NamedTuple):
-    """An upload. `held_out`: sentences to measure a parser on. `text`: the column of the texts. `first`: the number of
-    its first group. `images`: the model's images by file name.
-    """
+    """An upload: sentences, `held_out` to measure a parser on; or items, their `text` column and `images` by file."""
 
     data: bytes
     held_out: bool = False
     text: str | None = None
-    first: int = 1
     images: Mapping[str, str] = MappingProxyType({})
 
 
@@ -71,7 +68,7 @@ def find(name: str) -> Task:
 
     def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
         yield
-        groups = parse_learner.read_treebank(file.data, file.held_out, file.first)
+        groups = parse_learner.read_treebank(file.data, file.held_out)
         return groups, Uploaded(len(groups), len(groups))
 
     return Task(parse_learner.build, check, parse_learner.warm, read_sentences, parse_results.answer_lines)

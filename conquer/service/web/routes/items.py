@@ -81,8 +81,8 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     names = await call.read(lambda connection, header: images.by_file(connection, header.id))
     file = tasks.ItemFile(body, query.held_out, query.text, images=names)
 
-    def read_file(settings: ModelSettings, first: int) -> FileReading:
-        return tasks.find(settings.task).read_file(settings, file._replace(first=first))
+    def read_file(settings: ModelSettings) -> FileReading:
+        return tasks.find(settings.task).read_file(settings, file)
 
     await call.loaded()
     uploaded: Uploaded = await call.long(upload(functools.partial(call.now, learns=False), read_file))
