@@ -161,7 +161,6 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
-            **({"settled": self.settled} if self.settled else {}),
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": {name: person.answers for name, person in self.people.items()},

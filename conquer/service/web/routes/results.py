@@ -106,9 +106,9 @@ class LogQuery(Strict):
 
 
 class LatestQuery(Strict):
-    """`before`: a position; `open` are flags that were not dealt with."""
+    """`before`: a position."""
 
-    kind: Literal["answers", "flags", "open"] = "answers"
+    kind: Literal["answers", "flags"] = "answers"
     before: _Position = 1 << 60
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
 
