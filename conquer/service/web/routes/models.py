@@ -45,7 +45,6 @@ class ModelChanges(Strict):
 
 class FeaturesQuery(Strict):
     count: Annotated[int, Meta(ge=1, le=1000)] = 15
-    spread: bool = False
 
 
 @routes.add(
@@ -172,5 +171,5 @@ async def model_features(call: Call, query: FeaturesQuery) -> Insight:
     model, known = await call.on_model(lambda turn: (turn.state.id, turn.state.learner.insight()), reads=True)
     if known is None:
         return Insight([], [])
-    found: Insight = await call.brief(insight(call.server.database, model, known, query.count, query.spread))
+    found: Insight = await call.brief(insight(call.server.database, model, known, query.count))
     return found
