@@ -116,24 +116,10 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
-class Settled(msgspec.Struct):
-    """`settle`: the flag at position `flag` has been dealt with, and all earlier ones of its event."""
-
-    flag: int
-
-
 class CorpusFitted(msgspec.Struct):
     """`fit`: the features were fitted to `items` items; the snapshot at position 0 holds the result."""
 
     items: int
-
-
-class Measured(msgspec.Struct):
-    """`measure`: a parser's share of right heads on held-out sentences, after that many answers."""
-
-    answers: int
-    uas: float
-    sentences: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +137,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
-    "settle": Settled,
     "fit": CorpusFitted,
-    "measure": Measured,
     "vote": Voted,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}

@@ -20,8 +20,6 @@ from conquer.service.model.records import (
     Erasure,
     Event,
     Flagged,
-    Measured,
-    Settled,
     Unreadable,
     Voted,
 )
@@ -232,10 +230,6 @@ class ModelState:
                 tally.ordinal = max(tally.ordinal, ordinal + 1)
             case Flagged():
                 tally.flags += 1
-            case Settled():
-                tally.settled += 1
-            case Measured(answers=answers, uas=uas, sentences=sentences):
-                tally.measure(answers, uas, sentences)
             case CorpusFitted():
                 self.void = self.learner.unfitted
                 self.stale = self.stale or self.void

@@ -54,12 +54,8 @@ class Tally(msgspec.Struct):
     people: dict[str, Person] = {}
     asked: dict[str, list[int]] = {}
     """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
-    history: list[tuple[int, float, int]] = []
-    """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
     votes: int = 0
     """Votes from elsewhere."""
-    settled: int = 0
-    """Flags that have been dealt with."""
     quarantined: int = 0
     """Rows that could not be read or learnt."""
     reasons: list[tuple[int, str]] = []
@@ -139,12 +135,6 @@ class Tally(msgspec.Struct):
             person.again += 1
             person.same += agreed
 
-    def measure(self, answers: int, uas: float, sentences: int) -> None:
-        self.history.append((answers, uas, sentences))
-        if len(self.history) > 2 * BINS:
-            # The newest stays whatever its place is.
-            self.history = self.history[-1::-2][::-1]
-
     def forget(self, voter: str) -> bool:
         """Remove this voter's name; what they taught stays counted. Returns whether the name was there."""
         return self.people.pop(voter, None) is not None
@@ -165,7 +155,6 @@ class Tally(msgspec.Struct):
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": {name: person.answers for name, person in self.people.items()},
             "people": {name: _person(person) for name, person in self.people.items()},
-            "measured": [{"answers": row[0], "uas": row[1], "sentences": row[2]} for row in self.history],
             "curve": {"width": self.width, "bins": self.curve},
         }
 

@@ -45,9 +45,7 @@ _sums = select(
 _BOUNDED = _AFTER.where(
     log.c.position <= select(func.max(_sums.c.position)).where(_sums.c.before < _BYTES).scalar_subquery()
 )
-_OF_EVENTS = _OF_MODEL.where(
-    log.c.event_id.in_(bindparam("events", expanding=True)), log.c.kind.not_in(("flag", "settle"))
-)
+_OF_EVENTS = _OF_MODEL.where(log.c.event_id.in_(bindparam("events", expanding=True)), log.c.kind != "flag")
 _LAST = select(func.max(log.c.position)).where(log.c.model_id == models.c.id).scalar_subquery().label("last")
 _ALL = select(models, _LAST)
 _NAMED = _ALL.where(models.c.name.in_(bindparam("names", expanding=True)))

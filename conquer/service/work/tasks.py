@@ -33,10 +33,9 @@ _json = msgspec.json.Encoder().encode
 
 
 class ItemFile(NamedTuple):
-    """An upload: sentences, `held_out` to measure a parser on; or items, their `text` column and `images` by file."""
+    """An upload. `text`: the column of the texts. `images`: the model's images by file name."""
 
     data: bytes
-    held_out: bool = False
     text: str | None = None
     images: Mapping[str, str] = MappingProxyType({})
 
@@ -68,7 +67,7 @@ def find(name: str) -> Task:
 
     def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
         yield
-        groups = parse_learner.read_treebank(file.data, file.held_out)
+        groups = parse_learner.read_treebank(file.data)
         return groups, Uploaded(len(groups), len(groups))
 
     return Task(parse_learner.build, check, parse_learner.warm, read_sentences, parse_results.answer_lines)

@@ -86,9 +86,7 @@ def learn_votes(
             totals = [total + one.count * size for total, size in zip(totals, sizes, strict=True)]
             for total, (most, what) in zip(totals, bounds, strict=True):
                 if total > most:
-                    raise ValueError(
-                        f"line {one.line}: a request has at most {most:,} {what}; send the rest in another"
-                    )
+                    raise ValueError(f"line {one.line}: at most {most:,} {what} in a request; send the rest in another")
             votes += [vote] * one.count
             if number % _READ == 0:
                 yield

@@ -37,9 +37,8 @@ _IMAGE_HEADERS = {
 
 
 class ItemsQuery(Strict):
-    """`held_out`: sentences to measure a parser with; `text`: the column of texts."""
+    """`text`: the column of texts."""
 
-    held_out: bool = False
     text: str | None = None
 
 
@@ -79,7 +78,7 @@ class TaskInfo(msgspec.Struct, omit_defaults=True):
 async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
     names = await call.read(lambda connection, header: images.by_file(connection, header.id))
-    file = tasks.ItemFile(body, query.held_out, query.text, images=names)
+    file = tasks.ItemFile(body, query.text, names)
 
     def read_file(settings: ModelSettings) -> FileReading:
         return tasks.find(settings.task).read_file(settings, file)
