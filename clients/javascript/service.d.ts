@@ -453,23 +453,28 @@ export interface InvitationRequest {
 
 /** A new link: `path` on this server contains its secret, which is not shown again. */
 export interface NewInvitation {
-  invitation: InvitationInfo;
+  invitation: Invitation;
   path: string;
 }
 
-/** A link in the list; `holds`: it has not expired and one more person may join. */
-export interface InvitationInfo {
+/**
+ * A link by which people without a key answer questions of one model, each as a voter of their own.
+ *
+ * Like a key it is a random secret of which only the digest is stored. The secret is the fragment of an address, which
+ * browsers do not send: it reaches no log, and a preview of the link does not use it up.
+ */
+export interface Invitation {
   id: string;
+  model: string;
   note: string;
   created: number;
-  expires: number | null;
-  uses: number | null;
-  used: number;
-  holds: boolean;
+  expires?: number | null;
+  uses?: number | null;
+  used?: number;
 }
 
 export interface InvitationList {
-  invitations: InvitationInfo[];
+  invitations: Invitation[];
 }
 
 export interface Health {
