@@ -21,7 +21,7 @@ class Bin(msgspec.Struct, array_like=True, gc=False):
 
 
 class Person(msgspec.Struct):
-    """One voter's answers, time, and how often a question asked again got the same answer: theirs, or another's."""
+    """A voter's answers, time, and how often a question asked again got the same answer: theirs, or another's."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -43,14 +43,10 @@ class Tally(msgspec.Struct):
     undone: int = 0
     flags: int = 0
     first: float = 0.0
-    seconds: float = 0.0
-    timed: int = 0
     width: int = 1
     curve: list[Bin] = []
-    planted: int = 0
-    planted_agreed: int = 0
-    between: int = 0
-    between_agreed: int = 0
+    everyone: Person = msgspec.field(default_factory=Person)
+    """Time and agreement of all voters together."""
     people: dict[str, Person] = {}
     asked: dict[str, list[int]] = {}
     """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
@@ -117,23 +113,17 @@ class Tally(msgspec.Struct):
     def timing(self, seconds: float | None, voter: str | None) -> None:
         if seconds is None:
             return
-        for one in (self, self._person(voter)):
+        for one in (self.everyone, self._person(voter)):
             one.seconds += seconds
             one.timed += 1
 
     def repeat(self, agreed: bool, between: bool, voter: str | None) -> None:
         """Count a question asked again: whether the answer was the same, and whether another person gave the first."""
-        person = self._person(voter)
-        if between:
-            self.between += 1
-            self.between_agreed += agreed
-            person.between += 1
-            person.shared += agreed
-        else:
-            self.planted += 1
-            self.planted_agreed += agreed
-            person.again += 1
-            person.same += agreed
+        for one in (self.everyone, self._person(voter)):
+            one.between += between
+            one.shared += between and agreed
+            one.again += not between
+            one.same += agreed and not between
 
     def forget(self, voter: str) -> bool:
         """Remove this voter's name; what they taught stays counted. Returns whether the name was there."""
@@ -141,15 +131,16 @@ class Tally(msgspec.Struct):
 
     def summary(self) -> dict[str, Any]:
         """What `inspect` shows, JSON-able."""
+        everyone = self.everyone
         return {
             "rounds": self.rounds,
             "questions": self.questions,
             "answers": {"learnt": self.learnt, "ignored": self.ignored, "undone": self.undone},
-            "query_rate": self.questions / self.rounds if self.rounds else None,
-            "first_preferred": self.first / self.learnt if self.learnt else None,
-            "planted": {"answers": self.planted, "agreement": _share(self.planted_agreed, self.planted)},
-            "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
-            "seconds_per_answer": self.seconds / self.timed if self.timed else None,
+            "query_rate": _share(self.questions, self.rounds),
+            "first_preferred": _share(self.first, self.learnt),
+            "planted": {"answers": everyone.again, "agreement": _share(everyone.same, everyone.again)},
+            "planted_between": {"answers": everyone.between, "agreement": _share(everyone.shared, everyone.between)},
+            "seconds_per_answer": _share(everyone.seconds, everyone.timed),
             "flags": self.flags,
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
