@@ -174,7 +174,7 @@ def start_from_file(connection: Connection, path: Path, parse: bool, text: str |
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:
         settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
-    groups, found = finish(tasks.find(settings.task).read_file(settings, tasks.ItemFile(content(path), text=text)))
+    groups, found = finish(tasks.find(settings.task).read_file(settings, content(path), text, {}))
     add_groups(connection, create(connection, name, settings), groups)
     what = "sentences" if parse else "items"
     return ": ".join(filter(None, (f"{found.items} {what} from {path}", found.described())))

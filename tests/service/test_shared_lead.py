@@ -7,7 +7,7 @@ import httpx
 
 from conquer.service.admin import keys_add
 
-from .test_shared_store import empty, postgres, pytestmark, until  # noqa: F401 - fixtures
+from .test_shared_store import empty, pytestmark, until  # noqa: F401 - fixtures
 
 ROOT = "/v1/models/teas"
 ITEMS = "\n".join(json.dumps({"id": f"i{k}", "text": f"word{k} tea"}) for k in range(4)).encode()

@@ -6,7 +6,6 @@ Everything else uses a learner by `learner_protocol.ServedLearner`, whatever its
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,26 +31,19 @@ _LARGEST_DIM = 1 << 24
 _json = msgspec.json.Encoder().encode
 
 
-class ItemFile(NamedTuple):
-    """An upload. `text`: the column of the texts. `images`: the model's images by file name."""
-
-    data: bytes
-    text: str | None = None
-    images: Mapping[str, str] = MappingProxyType({})
-
-
 class Task(NamedTuple):
     """One task.
 
     - `warm`: compiles what its learners call.
-    - `read_file`: the groups of an upload, in slices.
+    - `read_file(settings, data, text, images)`: the groups of an upload, in slices. `text` is the column of the texts,
+      `images` are those of the model by file name.
     - `answer_lines`: writes answers in the task's own format; None: it has none.
     """
 
     build: Build
     check: Callable[[ModelSettings], None]
     warm: Callable[[], None]
-    read_file: Callable[[ModelSettings, ItemFile], FileReading]
+    read_file: Callable[[ModelSettings, bytes, str | None, Mapping[str, str]], FileReading]
     answer_lines: Callable[[Connection, Header], Record] | None = None
 
 
@@ -65,9 +57,9 @@ def find(name: str) -> Task:
     def check(settings: ModelSettings) -> None:
         parse_learner.build(settings, None)
 
-    def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
+    def read_sentences(settings: ModelSettings, data: bytes, *_: object) -> FileReading:
         yield
-        groups = parse_learner.read_treebank(file.data)
+        groups = parse_learner.read_treebank(data)
         return groups, Uploaded(len(groups), len(groups))
 
     return Task(parse_learner.build, check, parse_learner.warm, read_sentences, parse_results.answer_lines)
@@ -78,8 +70,8 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, s
     return find(settings.task).build(settings, data)
 
 
-def _read_items(settings: ModelSettings, file: ItemFile) -> FileReading:
-    groups, found = yield from read_items(file.data, file.text, file.images)
+def _read_items(settings: ModelSettings, data: bytes, text: str | None, images: Mapping[str, str]) -> FileReading:
+    groups, found = yield from read_items(data, text, images)
     yield from check_groups(groups, settings.features, Limits())
     return groups, found
 

@@ -148,8 +148,6 @@ async def export_model(call: Call) -> Response:
 @routes.add("PUT", "/v1/models/{name}/file", "admin", status=201, limit="upload_bytes")
 async def import_model(call: Call, body: bytes) -> ModelInfo:
     """Import a model file, of export or conquer.save, as a new model with an empty log."""
-    if not body:
-        raise invalid("the body must be a model file, got nothing")
     settings, pieces = await call.long(functools.partial(_packed, body))
     limits, owner = call.server.engine.limits, call.key.id
     await call.on_store(lambda connection: create(connection, call.model, settings, pieces, owner, limits))
