@@ -163,9 +163,9 @@ class ParseLearner(ServedLearner):
         may: May | None = None,
     ) -> Group | None:
         """One of the sentences with the fewest questions so far; the context are the words already `asked` about."""
-        counts = {item.id: len(asked.get(item.id, ())) for (item,) in (group.items for group in pool)}
-        left = [item for (item,) in (group.items for group in pool) if item.id not in taken]
-        left = [item for item in left if counts[item.id] < self.words_of(item)]
+        items = [group.items[0] for group in pool]
+        counts = {item.id: len(asked.get(item.id, ())) for item in items}
+        left = [item for item in items if item.id not in taken and counts[item.id] < self.words_of(item)]
         if not left:
             return None
         fewest = min(counts[item.id] for item in left)
