@@ -312,23 +312,32 @@ export interface LatestReply {
 }
 
 /**
- * An answer (`winner`, `learnt`, `reason`) or a flag (`comment`) with its question.
+ * An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
  *
- * An item is its id, label, image and format, and its text or features, cut after 500 characters; of a parse question
- * a word, and `word` is the one whose head is asked for.
+ * `word`: of a parse question.
  */
 export interface LatestRow {
   position: number;
   at: number;
   event: string | null;
   voter: string | null;
-  items: Item[];
+  items: ShownText[];
   context?: string | null;
   word?: string | null;
   winner?: string | null;
   learnt?: boolean | null;
   reason?: string | null;
   comment?: string | null;
+  settled?: boolean | null;
+}
+
+/** An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone. */
+export interface ShownText {
+  id: string;
+  text: string | null;
+  label?: string | null;
+  image?: string | null;
+  format?: string | null;
 }
 
 /** Rounds and answers taken over, and rows passed over by kind. */
@@ -538,6 +547,11 @@ export interface Routes {
   /** Remark on a question */
   "POST /v1/models/{name}/events/{event_id}/flag": {
     given: { path: { name: string; event_id: string }; body: FlagRequest };
+    reply: AnswerReply;
+  };
+  /** Mark a question's flags as dealt with */
+  "POST /v1/models/{name}/events/{event_id}/settle": {
+    given: { path: { name: string; event_id: string } };
     reply: AnswerReply;
   };
   /** Add a file of items to ask about: JSON or a table */

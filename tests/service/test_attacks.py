@@ -198,7 +198,7 @@ MB = 1 << 20
 
 
 def test_flags_of_one_event_are_bounded(start):
-    """A person flags one question without end; the question can still be answered."""
+    """A person flags one question without end; the question can still be answered and settled."""
     server, taken = start(), 0
     with httpx.Client(base_url=server.address, timeout=60) as client:
         assert client.post("/v1/models", json=MADE).status_code == 201
@@ -213,6 +213,7 @@ def test_flags_of_one_event_are_bounded(start):
         assert 1 <= taken <= 500
         answer = {"winner": offer["shown"][0]["id"]}
         assert client.post("/v1/models/m/events/e/answer", json=answer).json()["status"] == "learnt"
+        assert client.post("/v1/models/m/events/e/settle").status_code == 200
 
 
 def counted(client) -> float:

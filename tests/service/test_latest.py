@@ -130,7 +130,9 @@ async def test_flags_have_a_bound_by_voter_event_and_model(local, monkeypatch):
         assert [await flagged(one, "ann") for _ in range(6)] == [200] * 5 + [full]
         others = [await flagged(one, f"v{k % 4}") for k in range(16)]
         assert others == [200] * 15 + [full]
-        monkeypatch.setattr(flags, "MOST", 21)
+        monkeypatch.setattr(flags, "OPEN", 21)
         shared = await client.post("/v1/models/teas/next", json={"voter": "bob", "shared": True})
         two = shared.json()["event"]["event_id"]
         assert [await flagged(two, "bob") for _ in range(2)] == [200, full]
+        assert (await client.post(f"/v1/models/teas/events/{one}/settle")).is_success
+        assert await flagged(two, "bob") == 200

@@ -1,4 +1,4 @@
-"""What a lead changes and watches, over HTTP: titles, pauses, progress; and that all of it lasts."""
+"""What a lead changes and watches, over HTTP: titles, pauses, settled flags, progress; and that all of it lasts."""
 
 import json
 import random
@@ -9,6 +9,8 @@ import pytest
 from conquer.models.full import Full
 from conquer.service.model.pick_learner import weight_spread
 from conquer.service.work import insight
+
+from .folds import rows_of, sqlite
 
 ITEMS = "\n".join(json.dumps({"id": f"i{k}", "text": f"word{k} tea"}) for k in range(3)).encode()
 MADE = {"name": "teas", "algorithm": "gnr", "model": "full", "features": {"dim": 32}, "quota": 2}
@@ -77,6 +79,35 @@ async def test_a_pause_asks_nothing_new_and_loses_no_answer(local):
         assert (await client.get(f"{ROOT}/task")).json()["paused"] is True
         assert "paused" not in (await client.patch(ROOT, json={"paused": False})).json()
         assert (await asked(client, "bob"))["event"] is not None
+
+
+async def test_flags_are_settled_once_logged_and_stay_so(local, tmp_path):
+    async with local().running() as client:
+        await begun(client)
+        first, second = await answered(client, "ann"), await answered(client, "bob")
+        assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["error"]["code"] == "not_flagged"
+        for event, voter in ((first, "ann"), (first, "bob"), (second, "bob")):
+            said = {"voter": voter, "comment": f"odd, says {voter}"}
+            assert (await client.post(f"{ROOT}/events/{event}/flag", json=said)).is_success
+        assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["reason"] == "settled"
+        assert (await client.post(f"{ROOT}/events/{first}/settle")).json()["status"] == "repeat"
+        assert (await client.post(f"{ROOT}/events/none/settle")).status_code == 404
+        await client.post(f"{ROOT}/events/{first}/flag", json={"voter": "ann", "comment": "again"})
+        await client.post(f"{ROOT}/erase", json={"voter": "cyd"})
+    async with local().running() as client:
+        summary = (await client.get(ROOT)).json()["summary"]
+        assert (summary["flags"], summary["settled"]) == (4, 2)
+        rows = (await client.get(f"{ROOT}/latest?kind=flags")).json()["rows"]
+        assert [(row["event"], row["voter"], row["settled"]) for row in rows] == [
+            (first, "ann", False), (second, "bob", False), (first, "bob", True), (first, "ann", True)
+        ]  # fmt: skip
+        left = (await client.get(f"{ROOT}/latest?kind=open")).json()["rows"]
+        assert [(row["event"], row["comment"]) for row in left] == [(first, "again"), (second, "odd, says bob")]
+        # Who is erased takes the settling of their flags along: the counts fit what is left.
+        assert (await client.post(f"{ROOT}/erase", json={"voter": "bob"})).is_success
+        summary = (await client.get(ROOT)).json()["summary"]
+        assert (summary["flags"], summary["settled"]) == (2, 1)
+    assert {"flag", "settle"} <= {row.kind for row in rows_of(sqlite(tmp_path), "teas")[1]}
 
 
 async def test_progress_counts_towards_the_quota_and_by_person(local):

@@ -96,7 +96,7 @@ def test_the_interval_is_wilsons_and_the_curve_waits_for_enough(page, start):  #
     assert told["plain"] == ["the", "of the", "the pot", "a"]
 
 
-def test_flags_are_listed_newest_first(page, start):  # noqa: F811
+def test_flags_are_a_queue_that_empties(page, start):  # noqa: F811
     server = start()
     with httpx.Client(base_url=server.address) as client:
         fill(client, 2)
@@ -104,7 +104,18 @@ def test_flags_are_listed_newest_first(page, start):  # noqa: F811
             answer(client, "ann", f"odd {k} <b>x</b>")
         page.goto(f"{server.address}/models/teas")
         page.wait_for_function("() => document.querySelectorAll('#flags tr').length === 3")
-        assert "odd 2 <b>x</b>" in page.inner_text("#flags tr:nth-child(1)")
+        page.click("#flags tr:nth-child(2) button")
+        page.wait_for_function("() => document.querySelectorAll('#flags tr').length === 2")
+        assert "odd 1" not in page.inner_text("#flags")
+        page.check("#settled")
+        page.wait_for_function("() => document.querySelectorAll('#flags tr').length === 3")
+        assert page.inner_text("#flags tr:nth-child(2) td:last-child") == "settled"
+        page.uncheck("#settled")
+        for left in (1, 0):
+            page.wait_for_function("(n) => document.querySelectorAll('#flags tr').length === n", arg=left + 1)
+            page.click("#flags button")
+        page.wait_for_selector("#unflagged:not([hidden])")
+        assert client.get("/v1/models/teas").json()["summary"]["settled"] == 3
     assert page.problems == []
 
 

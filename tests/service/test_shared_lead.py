@@ -1,4 +1,4 @@
-"""Two servers on one store: a title, a pause, a flag and a link of one are the other's too."""
+"""Two servers on one store: a title, a pause, a settled flag and a link of one are the other's too."""
 
 import json
 import time
@@ -28,7 +28,10 @@ def test_what_a_lead_does_on_one_server_holds_on_the_other(start, empty):  # noq
         assert two.post(f"{ROOT}/next", json={"voter": "bob"}).json()["paused"] is True
         assert two.patch(ROOT, json={"paused": False}).is_success
         assert one.post(f"{ROOT}/next", json={"voter": "bob"}).json()["event"] is not None
-        assert [row["event"] for row in one.get(f"{ROOT}/latest?kind=flags").json()["rows"]] == [event]
+        assert one.post(f"{ROOT}/events/{event}/settle").json()["reason"] == "settled"
+        assert two.post(f"{ROOT}/events/{event}/settle").json()["status"] == "repeat"
+        assert two.get(f"{ROOT}/latest?kind=open").json()["rows"] == []
+        assert two.get(ROOT).json()["summary"]["settled"] == 1
         assert two.get("/v1/models").json()["models"][0]["title"] == "Window"
         picture = f"{ROOT}/images/" + one.post(f"{ROOT}/images", content=b"GIF89a").json()["image"]
         assert two.get(picture).content == b"GIF89a"

@@ -60,6 +60,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"{root}/choose", {"items": _VECTORS, "event_id": "e2"}
     yield "POST", f"{root}/events/e1/undo", {"voter": "ann"}
     yield "POST", f"{root}/events/e1/flag", {"comment": "odd"}
+    yield "POST", f"{root}/events/e1/settle", None
     yield "GET", f"{root}/events/e1", None
     yield "PATCH", root, {"title": "Zürich, <b>two</b>", "paused": True}
     yield "PATCH", root, {"title": "", "paused": False}

@@ -142,6 +142,7 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": everyone.between, "agreement": _share(everyone.shared, everyone.between)},
             "seconds_per_answer": _share(everyone.seconds, everyone.timed),
             "flags": self.flags,
+            **({"settled": self.settled} if self.settled else {}),
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": {name: person.answers for name, person in self.people.items()},

@@ -17,6 +17,7 @@ from conquer.service.model.records import (
     Decision,
     Entry,
     Event,
+    Settled,
     Unreadable,
     Voted,
     checksum,
@@ -27,6 +28,7 @@ from conquer.service.model.schemas import ModelSettings
 from conquer.service.store.schema import CHANGES, log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
+_settled = msgspec.json.Decoder(Settled).decode
 
 _COLUMNS = [log.c[name] for name in ("position", "at", "kind", "event_id", "voter", "body", "format", "checksum")]
 _BYTES = 4 << 20
@@ -211,6 +213,32 @@ def answer_from(connection: Connection, model: int, position: int) -> tuple[str,
     statement = select(log.c.event_id, log.c.voter).where(here).order_by(log.c.position).limit(1)
     found = connection.execute(statement).first()
     return None if found is None else (str(found.event_id), found.voter or "")
+
+
+def settled_up_to(connection: Connection, model: int, events: Sequence[str]) -> dict[str, int]:
+    """The position up to which each event's flags are settled; events without a settled flag are left out."""
+    here = (log.c.model_id == model) & (log.c.kind == "settle")
+    last = select(func.max(log.c.position)).where(here, log.c.event_id.in_(events)).group_by(log.c.event_id)
+    rows = connection.execute(select(log.c.event_id, log.c.body).where(here, log.c.position.in_(last)))
+    found: dict[str, int] = {}
+    for row in rows:
+        try:
+            found[row.event_id] = _settled(row.body).flag
+        except (msgspec.DecodeError, RecursionError):
+            # A damaged row settles nothing.
+            continue
+    return found
+
+
+def flags_after(connection: Connection, model: int, event: str, after: int, most: int) -> list[tuple[int, str | None]]:
+    """(position, voter) of an event's first flags after a position."""
+    rows = connection.execute(
+        select(log.c.position, log.c.voter)
+        .where(log.c.model_id == model, log.c.event_id == event, log.c.kind == "flag", log.c.position > after)
+        .order_by(log.c.position)
+        .limit(most)
+    )
+    return [(row.position, row.voter) for row in rows]
 
 
 def undone(connection: Connection, model: int, after: int) -> frozenset[int]:

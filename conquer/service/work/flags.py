@@ -7,18 +7,18 @@ from sqlalchemy import Connection, select
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
-from conquer.service.model.records import Answered, Entry, Flagged, Voted
+from conquer.service.model.records import Answered, Entry, Flagged, Settled, Voted
 from conquer.service.model.schemas import AnswerReply, Item
 from conquer.service.store import log as log_table
 from conquer.service.store.schema import log
 from conquer.service.work.exports import content_of, items_in, prompt_of, text_of
 
-PER_VOTER, PER_EVENT, MOST = 5, 20, 10_000
-"""Flags by one voter on one event, on one event in all, and of a model. 2,000 characters each."""
+PER_VOTER, PER_EVENT, OPEN = 5, 20, 10_000
+"""Flags by one voter on one event, on one event in all, and unsettled ones of a model. 2,000 characters each."""
 WINDOW = 20_000
 """Rows searched for one page of the list: flags are rare and have no index."""
-KINDS = {"answers": ("answer", "vote"), "flags": ("flag",)}
-"""Kinds of lists and their rows."""
+KINDS = {"answers": ("answer", "vote"), "flags": ("flag",), "open": ("flag",)}
+"""Kinds of lists and their rows; `open` are unsettled flags."""
 _LONGEST = 500
 """Characters of a text in the list."""
 
@@ -26,21 +26,35 @@ _LONGEST = 500
 def flag(turn: Turn, event_id: str, voter: str | None, comment: str) -> AnswerReply:
     """Store a person's remark on a question. Raises RefusalError if the event or the model has too many."""
     event = turn.known(event_id)
-    voter = voter or event.voter
-    if turn.state.tally.flags >= MOST:
-        raise conflict("too_many_flags", f"model {turn.state.name!r} has {MOST:,} flags, as many as it takes")
+    voter, tally = voter or event.voter, turn.state.tally
+    if tally.flags - (tally.settled or 0) >= OPEN:
+        message = f"model {turn.state.name!r} has {OPEN:,} unsettled flags; settle some first"
+        raise conflict("too_many_flags", message)
     turn.flush()
-    here = (log.c.model_id == turn.state.id) & (log.c.event_id == event_id) & (log.c.kind == "flag")
-    others = turn.connection.execute(select(log.c.voter).where(here).limit(PER_EVENT)).scalars().all()
-    if len(others) >= PER_EVENT or others.count(voter) >= PER_VOTER:
+    others = log_table.flags_after(turn.connection, turn.state.id, event_id, 0, PER_EVENT)
+    if len(others) >= PER_EVENT or sum(one == voter for _, one in others) >= PER_VOTER:
         message = f"an event takes {PER_EVENT} flags, {PER_VOTER} of one voter; event {event_id!r} has {len(others)}"
         raise conflict("too_many_flags", message)
     turn.append(Flagged(comment), event_id, voter)
     return AnswerReply("ignored", event_id, "flagged")
 
 
+def settle(turn: Turn, event_id: str) -> AnswerReply:
+    """Mark an event's flags as settled; a second time changes nothing. Each row belongs to the voter who flagged."""
+    turn.known(event_id)
+    turn.flush()
+    connection, model = turn.connection, turn.state.id
+    after = log_table.settled_up_to(connection, model, [event_id]).get(event_id, 0)
+    flags = log_table.flags_after(connection, model, event_id, after, PER_EVENT)
+    for position, voter in flags:
+        turn.append(Settled(position), event_id, voter)
+    if not flags and not after:
+        raise conflict("not_flagged", f"event {event_id!r} has no flag to settle")
+    return AnswerReply("ignored" if flags else "repeat", event_id, "settled")
+
+
 class LatestRow(msgspec.Struct):
-    """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`) with its question.
+    """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
 
     An item is its id, label, image and format, and its text or features, cut after 500 characters; of a parse question
     a word, and `word` is the one whose head is asked for.
@@ -57,6 +71,7 @@ class LatestRow(msgspec.Struct):
     learnt: bool | None = None
     reason: str | None = None
     comment: str | None = None
+    settled: bool | None = None
 
 
 class LatestReply(msgspec.Struct):
@@ -75,8 +90,13 @@ def latest(connection: Connection, header: log_table.Header, kind: str, before: 
     places = list(connection.execute(wanted.limit(limit)).scalars())
     undone = log_table.undone(connection, header.id, places[-1]) if places else frozenset()
     found = [_row(connection, header.id, place) for place in places if place not in undone]
+    rows = [row for row in found if row is not None]
+    if kind != "answers":
+        ends = log_table.settled_up_to(connection, header.id, list({row.event for row in rows if row.event}))
+        for row in rows:
+            row.settled = row.position <= ends.get(row.event or "", 0)
     further = places[-1] if len(places) == limit else first + 1 if first > header.base else None
-    return LatestReply([row for row in found if row is not None], further)
+    return LatestReply([row for row in rows if not (kind == "open" and row.settled)], further)
 
 
 def _row(connection: Connection, model: int, place: int) -> LatestRow | None:

@@ -35,8 +35,13 @@ function answer(row, format) {
     make("td", { class: "note" }, row.learnt ? "learnt" : `not learnt${row.reason && !WORDS[row.reason] ? `: ${row.reason}` : ""}`));
 }
 
-const flag = (row, format) => make("tr", {}, cell("", when(row.at)), cell("Comment", row.comment || make("span", { class: "note" }, "no comment")),
-  cell("Question", about(row, format), ...row.items.map((one) => shownItem(one, row.word != null, format))), cell("By", row.voter ?? ""));
+// A question's flags are settled together: it has been looked at.
+function settling(base, row, again) {
+  if (row.settled) return make("span", { class: "note" }, "settled");
+  return again && make("button", { onclick: () => api("POST", `${base}/events/${encodeURIComponent(row.event)}/settle`).then(again, again) }, "Settle");
+}
+const flag = (row, act, format) => make("tr", {}, cell("", when(row.at)), cell("Comment", row.comment || make("span", { class: "note" }, "no comment")),
+  cell("Question", about(row, format), ...row.items.map((one) => shownItem(one, row.word != null, format))), cell("By", row.voter ?? ""), make("td", {}, act || null));
 
 // Ten, and more when somebody asks, up to what one call tells: all of them are in the table to download.
 const MOST = 50;
@@ -51,18 +56,23 @@ export async function answers(base, format) {
 }
 
 // Newest first; what stands far back in a long log is looked for when somebody asks, and stays until something changes.
-let shown = 0;
-export async function flags(base, count, format) {
+let shown = "";
+export async function flags(base, count, settled, maySettle, format) {
   find("flagged").hidden = !count;
-  if (count === shown) return;
-  shown = count;
-  const list = find("flags"), older = find("older");
+  const all = find("settled"), mark = () => `${count} ${settled} ${all.checked}`;
+  const again = () => { shown = ""; return flags(base, count, settled, maySettle, format); };
+  all.onchange = again;
+  if (!count || mark() === shown) return;
+  shown = mark();
+  const list = find("flags"), older = find("older"), kind = all.checked ? "flags" : "open";
   const take = ({ rows, next }) => {
-    list.append(...rows.map((row) => flag(row, format)));
-    older.hidden = next == null || list.children.length >= count;
-    older.onclick = async () => take(await api("GET", `${base}/latest?kind=flags&before=${next}`).catch(() => ({ rows: [], next })));
+    list.append(...rows.map((row) => flag(row, settling(base, row, maySettle && again), format)));
+    older.hidden = next == null || list.children.length >= (all.checked ? count : count - settled);
+    older.onclick = async () => take(await api("GET", `${base}/latest?kind=${kind}&before=${next}`).catch(() => ({ rows: [], next })));
+    find("flagtable").hidden = !list.children.length;
+    find("unflagged").hidden = list.children.length > 0 || !older.hidden;
   };
-  const newest = await api("GET", `${base}/latest?kind=flags`);
+  const newest = await api("GET", `${base}/latest?kind=${kind}`);
   list.replaceChildren();
   take(newest);
 }

@@ -63,7 +63,7 @@ async function refresh() {
   const people = Object.entries(summary.people).sort((a, b) => b[1].answers - a[1].answers);
   find("persons").hidden = !people.length;
   find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), ...(parse ? [] : [told[who] ?? "–"]), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
-  if (model.position !== seen) await Promise.all([answers(base, settings.format), flags(base, summary.flags, settings.format)]);
+  if (model.position !== seen) await Promise.all([answers(base, settings.format), flags(base, summary.flags, summary.settled ?? 0, mayChange, settings.format)]);
   seen = model.position;
   return parse;
 }

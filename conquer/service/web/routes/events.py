@@ -136,6 +136,12 @@ async def flag(call: Call, body: FlagRequest) -> AnswerReply:
     return await call.on_model(lambda turn: flags.flag(turn, call.path_params["event_id"], body.voter, body.comment))
 
 
+@routes.add("POST", f"{_EVENT}/settle", "admin")
+async def settle(call: Call) -> AnswerReply:
+    """Mark a question's flags as dealt with."""
+    return await call.on_model(lambda turn: flags.settle(turn, call.path_params["event_id"]))
+
+
 def _info(event: Event) -> EventInfo:
     said = [
         Standing(voter, one.winner, one.value is not None, one.reason, position)

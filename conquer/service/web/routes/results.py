@@ -106,9 +106,9 @@ class LogQuery(Strict):
 
 
 class LatestQuery(Strict):
-    """`before`: a position."""
+    """`before`: a position; `open` are flags that were not dealt with."""
 
-    kind: Literal["answers", "flags"] = "answers"
+    kind: Literal["answers", "flags", "open"] = "answers"
     before: _Position = 1 << 60
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
 
