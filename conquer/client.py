@@ -230,7 +230,7 @@ class Client:
         return self._post(_path(name, "/votes"), _fields, content=contents, query=query)
 
     def upload(self, name: str, contents: bytes | str, **query: QueryValue) -> dict[str, Any]:
-        """Add a file of items to ask people about; `held_out` and `text` are in the HTTP reference."""
+        """Add a file of items to ask people about; `text` names the column of the texts."""
         return self._post(_path(name, "/items"), _fields, content=contents, query=query, repeats=False)
 
     def image(self, name: str, contents: bytes, *, file: str | None = None) -> str:

@@ -197,7 +197,9 @@ export interface StopReply {
 }
 
 /**
- * `pairs` of the pool, and those `covered` by a learnt answer. `voters`: most pairs first.
+ * `pairs` of the pool, and those `covered` by a learnt answer; of a parser, words, and those asked about.
+ *
+ * `voters`: most pairs first.
  *
  * `answered` of `wanted` answers count towards the quota; both are null without one.
  */
@@ -440,11 +442,11 @@ export interface Insight {
   disliked: Feature[];
 }
 
-/** `spread`, if requested: the standard deviation of the weight if all answers were random; null if unknown. */
+/** `spread`: the standard deviation of the weight if all answers were random; null if unknown. */
 export interface Feature {
   name: string;
   weight: number;
-  spread?: number | null;
+  spread: number | null;
 }
 
 /**
@@ -460,23 +462,28 @@ export interface InvitationRequest {
 
 /** A new link: `path` on this server contains its secret, which is not shown again. */
 export interface NewInvitation {
-  invitation: InvitationInfo;
+  invitation: Invitation;
   path: string;
 }
 
-/** A link in the list; `holds`: it has not expired and one more person may join. */
-export interface InvitationInfo {
+/**
+ * A link by which people without a key answer questions of one model, each as a voter of their own.
+ *
+ * Like a key it is a random secret of which only the digest is stored. The secret is the fragment of an address, which
+ * browsers do not send: it reaches no log, and a preview of the link does not use it up.
+ */
+export interface Invitation {
   id: string;
+  model: string;
   note: string;
   created: number;
-  expires: number | null;
-  uses: number | null;
-  used: number;
-  holds: boolean;
+  expires?: number | null;
+  uses?: number | null;
+  used?: number;
 }
 
 export interface InvitationList {
-  invitations: InvitationInfo[];
+  invitations: Invitation[];
 }
 
 export interface Health {
@@ -549,7 +556,7 @@ export interface Routes {
   };
   /** Add a file of items to ask about: JSON or a table */
   "POST /v1/models/{name}/items": {
-    given: { path: { name: string }; query?: { held_out?: Word; text?: Word }; body: Contents };
+    given: { path: { name: string }; query?: { text?: Word }; body: Contents };
     reply: Uploaded;
   };
   /** The next question for a person */
@@ -622,11 +629,6 @@ export interface Routes {
     given: { path: { name: string }; body: EraseRequest };
     reply: Gone;
   };
-  /** A parser's progress */
-  "GET /v1/models/{name}/parser": {
-    given: { path: { name: string } };
-    reply: Record<string, unknown>;
-  };
   /** A parser's trees, CoNLL-U */
   "GET /v1/models/{name}/trees": {
     given: { path: { name: string } };
@@ -674,7 +676,7 @@ export interface Routes {
   };
   /** What it has learnt: the features with the largest weights, among those of the latest rounds */
   "GET /v1/models/{name}/features": {
-    given: { path: { name: string }; query?: { count?: Word; spread?: Word } };
+    given: { path: { name: string }; query?: { count?: Word } };
     reply: Insight;
   };
   /** Create a link by which people answer without a key */

@@ -1,8 +1,9 @@
 """The board: items by score, which pairs are decided, which items may still be best, and the board as text."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,6 +156,26 @@ class Board:
             text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; more than a billion answers needed"
         return Stop(stop.done, leader, tolerance, more, text)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The items, best first, as JSON-able dicts: rank, id, score, low, high, beats, may_be_best and more.
+
+        `beats` is the number of items it is better than, `more` that of answers to the next item; infinite is None.
+        """
+        beats, maybe, more = self.better.sum(axis=1).tolist(), {*self.best.tolist()}, [*self.more.tolist(), math.inf]
+        return [
+            {
+                "rank": rank,
+                "id": self.name(k),
+                "score": float(self.scores[k]),
+                "low": finite(self.low[k]),
+                "high": finite(self.high[k]),
+                "beats": beats[k],
+                "may_be_best": k in maybe,
+                "more": finite(more[rank - 1]),
+            }
+            for rank, k in enumerate(self.order.tolist(), 1)
+        ]
+
     def to_frame(self) -> "polars.DataFrame":
         """A polars frame, best first: rank, item, score, low, high, beats, may_be_best, more (to the next item)."""
         import polars as pl
@@ -267,6 +288,11 @@ def _checked(names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
     if len(set(ids)) != count:
         raise ValueError(f"names must be unique, got {next(n for n in ids if ids.count(n) > 1)!r:.80} twice")
     return ids
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it: None where it is infinite."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _bar(start: float, middle: float, end: float, low: float, high: float) -> str:

@@ -8,7 +8,7 @@ from conquer.data.outcomes import Strength
 from conquer.items import parts_of
 from conquer.rows import SparseRows
 
-_OTHERS = ("open", "cancel", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
+_OTHERS = ("open", "cancel", "expiry", "correction", "flag", "fit", "erasure", "erased")
 """Rows that hold no votes."""
 _LARGEST = 4096
 """Features of a session's rows up to which items are read as vectors."""

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import functools
 import gc
-import json
 import logging
 import os
 import re
@@ -25,7 +24,6 @@ from conquer.service.engine.long_work import finish
 from conquer.service.model.schemas import ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store import log
-from conquer.service.store.database import Database, NoStoreError
 from conquer.service.web.app import make_app
 from conquer.service.web.connections import Guard, room_for
 from conquer.service.web.server import Server
@@ -53,9 +51,8 @@ def serve(
     with contextlib.ExitStack() as stack:
         sockets = _listen(settings.host, settings.port, stack)
         for file, _ in files:
-            # A model that exists needs no file; without a store there is none.
-            if not file.exists() and not _has_store(settings.store):
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
+            # A missing file is refused before a store is created.
+            file.stat()
         server = Server(settings)
         with server.database.writing() as connection:
             lines = [start_from_file(connection, file, parse, None if parse else text) for file, parse in files]
@@ -99,14 +96,6 @@ def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.so
     return found
 
 
-def _has_store(address: str) -> bool:
-    try:
-        Database(address).close()
-    except NoStoreError:
-        return False
-    return True
-
-
 def address(host: str, port: int) -> str:
     """What to open in a browser.
 
@@ -118,32 +107,17 @@ def address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object per line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "at": round(record.created, 3),
-            "level": record.levelname.lower(),
-            "from": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line)
-
-
 def _set_up_log() -> Callable[[str], None]:
     """Set up the log; returns a function that prints a line for the person who started the server.
 
-    A terminal gets these lines and warnings, as text; anything else gets the whole log, as JSON lines.
+    A terminal gets these lines and warnings; anything else gets the whole log, with times.
     """
-    terminal, handler = sys.stderr.isatty(), logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s") if terminal else JsonLines())
-    logging.basicConfig(level=logging.WARNING if terminal else logging.INFO, handlers=[handler], force=True)
-    if not terminal:
-        return lambda line: logger.info("%s", line)
-    return lambda line: print(line, file=sys.stderr, flush=True)
+    terminal = sys.stderr.isatty()
+    form = "%(levelname)s: %(message)s" if terminal else "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.WARNING if terminal else logging.INFO, format=form, force=True)
+    if terminal:
+        return lambda line: print(line, file=sys.stderr, flush=True)
+    return lambda line: logger.info("%s", line)
 
 
 class Running(uvicorn.Server):
@@ -200,7 +174,7 @@ def start_from_file(connection: Connection, path: Path, parse: bool, text: str |
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:
         settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
-    groups, found = finish(tasks.find(settings.task).read_file(settings, tasks.ItemFile(content(path), text=text)))
+    groups, found = finish(tasks.find(settings.task).read_file(settings, content(path), text, {}))
     add_groups(connection, create(connection, name, settings), groups)
     what = "sentences" if parse else "items"
     return ": ".join(filter(None, (f"{found.items} {what} from {path}", found.described())))

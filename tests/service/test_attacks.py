@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from conquer.files import pack, unpack
+from conquer.files import unpack
 
 from .attacks import MADE, make, meanwhile, megabytes, pair, processor, store, tenants, usable
 
@@ -97,36 +97,6 @@ def test_wide_contexts_take_no_more_memory_than_they_are_counted_as(start):
     assert reply.status_code in (200, 413, 422, 503), reply.text
     assert megabytes(server.pid) - before < 900
     usable(server.address)
-
-
-ODD = [
-    {"rounds": 10**18}, {"ordinal": 2**64}, {"ordinal": -5}, {"width": 0}, {"curve": [[1, 2, 3]]}, {"learnt": 10**30},
-    {"rounds": -1}, {"curve": "x"},
-]  # fmt: skip
-
-
-def test_files_with_impossible_tallies_are_refused_or_harmless(start):
-    server = start()
-    make(server.address)
-    pair(server.address, "e")
-    meta, arrays = unpack(httpx.get(f"{server.address}/v1/models/m/file", timeout=60).content)
-    before = megabytes(server.pid)
-    taken = []
-    for k, change in enumerate(ODD):
-        changed = json.loads(json.dumps(meta))
-        service = changed["extra"]["service"] if "extra" in changed else changed["service"]
-        service["tally"] = json.dumps({**json.loads(service["tally"]), **change})
-        reply = httpx.put(f"{server.address}/v1/models/x{k}/file", content=pack(changed, arrays), timeout=120)
-        assert reply.status_code in (201, 422), (change, reply.text)
-        if reply.status_code == 201:
-            taken.append(f"x{k}")
-    for name in taken:
-        usable(server.address, name)
-    server.kill()
-    server = start(port=server.port)
-    for name in ("m", *taken):
-        usable(server.address, name, tag="after")
-    assert megabytes(server.pid) < before + 500
 
 
 def test_a_long_refold_lets_others_through(start):

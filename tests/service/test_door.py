@@ -110,9 +110,8 @@ def test_words_of_any_number_of_digits_are_refused(local: Any) -> None:
             line = "{}\tw\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
             for number, head in ((LONGER.decode(), "0"), ("1", LONGER.decode()), ("1-" + LONGER.decode(), "0")):
                 text = line.format(number, head) + "\n"
-                for path in ("items", "items?held_out=1"):
-                    reply = await client.post(f"/v1/models/p/{path}", content=text.encode())
-                    assert reply.status_code in (200, 422), reply.text
+                reply = await client.post("/v1/models/p/items", content=text.encode())
+                assert reply.status_code in (200, 422), reply.text
                 body = {"items": [{"id": "s", "text": text}]}
                 assert (await client.post("/v1/models/p/choose", json=body)).status_code in (200, 422)
             good = {"items": [{"id": "s", "text": line.format(1, 0) + line.format(2, 1)}]}

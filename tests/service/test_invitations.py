@@ -135,7 +135,7 @@ def test_a_link_is_used_up_runs_out_and_is_taken_back(local, lead):
             guest = Guest(client)
             assert (await guest.join(brief)).is_success
             listed = (await client.get(LINKS, headers=lead)).json()["invitations"]
-            assert [(one["id"], one["used"], one["holds"]) for one in listed] == [(once, 1, False), (short, 1, True)]
+            assert [(one["id"], one["used"], one["uses"]) for one in listed] == [(once, 1, 1), (short, 1, None)]
             assert token not in json.dumps(listed)
             later = Invitation(short, "teas", "", 0.0, expires=time.time() - 1)
             app.server.access._links_by_id[short] = later

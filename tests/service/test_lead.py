@@ -168,7 +168,7 @@ async def test_words_that_decide_stand_out_and_others_do_not(local):
             ]
             event = (await client.post(f"{ROOT}/choose", json={"items": items})).json()["event_id"]
             await client.post(f"{ROOT}/events/{event}/answer", json={"winner": "a" if k % 10 else "b"})
-        told = (await client.get(f"{ROOT}/features?count=50&spread=1")).json()
+        told = (await client.get(f"{ROOT}/features?count=50")).json()
         plain = (await client.get(f"{ROOT}/features?count=50")).json()
     liked = {one["name"]: one for one in told["liked"]}
     assert liked["good"]["weight"] > 2 * liked["good"]["spread"] > 0
@@ -189,7 +189,7 @@ async def test_features_are_named_after_the_latest_rounds_within_bounds(local, m
             chosen = (await client.post("/v1/models/m/choose", json={"items": items})).json()
             path = f"/v1/models/m/events/{chosen['event_id']}/answer"
             assert (await client.post(path, json={"winner": "a"})).status_code == 200
-        found = (await client.get("/v1/models/m/features?count=1000&spread=true")).json()
+        found = (await client.get("/v1/models/m/features?count=1000")).json()
         names = {one["name"] for one in (*found["liked"], *found["disliked"])}
         assert all(one["spread"] is not None for one in found["liked"])
         assert names == {"a59"} if characters == 1 else {"a10", "a59", "b59"} <= names

@@ -100,7 +100,7 @@ def test_work_that_fails_goes_on_and_says_so(local):
                     raise OSError("no space left on device")
                 loop.call_soon_threadsafe(done.set)
 
-            task = asyncio.create_task(app.server.repeat(Job("prune", 0.001, work), "test"))
+            task = asyncio.create_task(Job("prune", 0.001, work, "test").repeat(app.server.engine))
             while len(calls) < 3:
                 await asyncio.sleep(0.01)
             assert alarms.standing() == [("job:prune", "prune failed: OSError: no space left on device")]

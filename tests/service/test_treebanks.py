@@ -1,6 +1,5 @@
 """Parse questions: one sentence for one person at a time, the fold read back to the same bits, trees and parser out."""
 
-import asyncio
 import contextlib
 import json
 import subprocess
@@ -10,9 +9,7 @@ import numpy as np
 import pytest
 
 from conquer.data.treebank import parse
-from conquer.service.jobs.upkeep import measure_all
-from conquer.service.web import server as servers
-from conquer.service.work import parse_learner, parse_results
+from conquer.service.work import parse_learner
 
 WORDS = {"the": "DET", "small": "ADJ", "dog": "NOUN", "cat": "NOUN", "saw": "VERB", "fed": "VERB"}
 
@@ -68,28 +65,25 @@ async def answer_all(client, voter: str, count: int) -> int:
     return neither
 
 
-async def test_questions_teach_a_parser(local, monkeypatch):
+async def test_questions_teach_a_parser(local):
     from conquer.parsing.parser import loads
 
-    # By the clock a parser is measured, which loads it.
-    monkeypatch.setattr(servers, "measure_all", lambda engine: None)
     app = local(snapshot_every=6)
     async with app.running() as client:
         assert (await client.post("/v1/models", json=MADE)).status_code == 201
         assert (await client.post("/v1/models", json={**MADE, "name": "q", "parameters": {"x": 1}})).status_code == 422
         assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).json()["groups"] == 4
         assert (await client.post("/v1/models/p/items", content=b"1\tbroken")).status_code == 422
-        held = await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
-        assert held.status_code == 200, held.text
-        before = (await client.get("/v1/models/p/parser")).json()
-        assert (before["sentences"], before["words"], before["held_out"]) == (4, 21, 4)
+        before = (await client.get("/v1/models/p/progress")).json()
+        assert (before["pairs"], before["covered"], before["voters"]) == (21, 0, [])
         views = [(await client.post("/v1/models/p/next", json={"voter": v})).json() for v in ("ann", "bob", "cy", "di")]
         assert len({view["parse"]["id"] for view in views}) == 4
         assert (await client.post("/v1/models/p/next", json={"voter": "ed"})).json()["event"] is None
         for voter in ("ann", "bob", "cy", "di"):
             await answer_all(client, voter, 6)
-        after_ = (await client.get("/v1/models/p/parser")).json()
-        assert after_["uas"] > before["uas"] + 0.3
+        answered = (await client.get("/v1/models/p")).json()["summary"]["answers"]
+        covered = answered["learnt"] + sum(answered["ignored"].values())
+        assert (await client.get("/v1/models/p/progress")).json()["covered"] == covered > 15
         weights = app.server.engine.models["p"].learner.learner.model.weights()
         app.server.engine.models.clear()
         trees = parse((await client.get("/v1/models/p/trees")).text)
@@ -129,20 +123,6 @@ async def test_undoing_gives_the_word_back(local):
         await client.post(f"{event}/undo", json={"voter": "ann"})
         assert server.engine.models["p"].tally.asked == {}
         assert np.array_equal(server.engine.models["p"].learner.learner.model.weights(), before)
-
-
-async def test_the_curve_survives_a_restart(local):
-    async with parser(local) as (client, _server):
-        await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
-        for _ in range(3):
-            await answer_all(client, "ann", 3)
-            found = (await client.get("/v1/models/p/parser")).json()
-        assert [row[2] for row in found["history"]] == [4, 4, 4]
-        assert found["uas"] == found["history"][-1][1]
-    async with local().running() as client:
-        # Measured again only after more answers.
-        assert (await client.get("/v1/models/p/parser")).json() == found
-        assert (await client.get("/v1/models/p/log")).text.count('"kind":"measure"') == 3
 
 
 async def test_questions_come_again_to_the_same_person_and_to_others(local):
@@ -230,42 +210,14 @@ async def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, c
     assert trained[0].any()
 
 
-async def test_the_same_sentences_twice_keep_their_own_answers(local):
+async def test_the_same_sentences_are_uploaded_once(local):
     async with parser(local) as (client, _server):
-        assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
-        await answer_all(client, "ann", 60)
-        trees = parse((await client.get("/v1/models/p/trees")).text)
-        assert len({one.id for one in trees}) == 8
-        rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
-        assert {json.loads(row)["sentence"] for row in rows} == {one.id for one in trees}
-        assert len(rows) == 42
-
-
-# How good parsers are is measured now and then, each by itself.
-
-
-async def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypatch):
-    due = parse_results._due
-
-    def broken(turn):
-        if turn.state.name == "a":
-            raise ArithmeticError("cannot be parsed")
-        return due(turn)
-
-    app = local()
-    async with app.running() as client:
-        for name in ("a", "b"):
-            await client.post("/v1/models", json={**MADE, "name": name})
-            await client.post(f"/v1/models/{name}/items?held_out=1", content=TREEBANK.encode())
-        for failing, alarms, measured in ((broken, ["measure:a"], [0, 1]), (due, [], [1, 1])):
-            monkeypatch.setattr(parse_results, "_due", failing)
-            await asyncio.get_running_loop().run_in_executor(None, measure_all, app.server.engine)
-            standing = [kind for kind, _ in app.server.alarms.standing()]
-            assert [kind for kind in standing if kind.startswith("measure")] == alarms
-            logs = [(await client.get(f"/v1/models/{name}/log")).text for name in ("a", "b")]
-            assert [text.count('"kind":"measure"') for text in logs] == measured
+        again = await client.post("/v1/models/p/items", content=TREEBANK.encode())
+        assert (again.status_code, again.json()["error"]["code"]) == (409, "item_exists")
+        twice = sentence(9, "dog fed cat", [2, 0, 2]) * 2
+        assert (await client.post("/v1/models/p/items", content=twice.encode())).status_code == 409
 
 
 def test_a_sentence_whose_name_has_control_characters_is_asked_about():
     (group,) = parse_learner.read_treebank(sentence(1, "dog fed cat", [2, 0, 2]).replace("s1", "a\x01b/c").encode())
-    assert [item.id for item in group.items] == ["1-a-b-c"]
+    assert [item.id for item in group.items] == ["a-b-c"]

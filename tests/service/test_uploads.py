@@ -28,7 +28,7 @@ def lines(prefix: str, count: int = 12) -> bytes:
 
 def add(run, prefix: str) -> int:
     """Upload these lines; returns the number of items."""
-    return finish(upload(run, lambda settings, first: read_items(lines(prefix)))).items
+    return finish(upload(run, lambda settings: read_items(lines(prefix)))).items
 
 
 async def count_items(client, app) -> int:

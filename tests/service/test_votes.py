@@ -140,7 +140,7 @@ async def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch,
         reply = await send(client, (head + lines).encode())
         assert reply.status_code == 422
         line = 1 + lines.count("\n")
-        told = f"line {line}: a request's votes take at most 1,048,576 bytes with their items"
+        told = f"line {line}: at most 1,048,576 bytes of items, each vote with its own copy"
         assert told in reply.json()["error"]["message"]
         assert (await client.get("/v1/models/m")).json()["position"] == 0
         assert (await send(client, (head + "a,b,a,6\n").encode())).json()["learnt"] == 6
@@ -151,7 +151,7 @@ async def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
     async with serving(local) as (client, _server):
         reply = await send(client, b"left,right,winner,count\na,b,left,2\na,b,left,1\n")
         assert reply.status_code == 422
-        assert "line 3: the items of a request's votes have at most 100 features" in reply.text
+        assert "line 3: at most 100 features of these" in reply.text
         assert (await send(client, b"left,right,winner,count\na,b,left,2\n")).json()["learnt"] == 2
 
 

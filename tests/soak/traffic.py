@@ -85,18 +85,17 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"{root}/rank", {"items": _VECTORS}
     yield "POST", f"/v1/models/{full}/choose", {"items": _VECTORS, "event_id": "f1", "voter": "ann"}
     yield "POST", f"/v1/models/{full}/events/f1/answer", {"winner": "tie", "voter": "ann", "kind": "judge"}
-    for path in ("board?delta=0.1", "voters", "latest?kind=answers&limit=5", "latest?kind=open", "log?format=csv"):
+    for path in ("board?delta=0.1", "voters", "latest?kind=answers&limit=5", "latest?kind=flags", "log?format=csv"):
         yield "GET", f"/v1/models/{full}/{path}", None
     yield "POST", f"{root}/erase", {"voter": "ann"}
     yield "POST", f"/v1/models/{text}/items", _LINES.replace('"i', '"more-i').replace("more-id", "id").encode()
     yield "POST", f"/v1/models/{text}/items", _TABLE.encode()
-    yield "POST", f"/v1/models/{parse}/items?held_out=1", TREEBANK.encode()
     for name in (text, parse):
         yield "POST", f"/v1/models/{name}/next", {"voter": "bob", "shared": True}
         yield "GET", f"/v1/models/{name}/task", None
-    for path in ("parser", "trees", "parser/file", "log?format=answers"):
+    for path in ("progress", "trees", "parser/file", "log?format=answers"):
         yield "GET", f"/v1/models/{parse}/{path}", None
-    for path in ("log", "log?format=preferences&after=3", "log?format=ledger", "features?count=5&spread=1", "file"):
+    for path in ("log", "log?format=preferences&after=3", "log?format=ledger", "features?count=5", "file"):
         yield "GET", f"{root}/{path}", None
     yield "PUT", "/v1/models/copy/file", client.get(f"{root}/file").content
     yield "POST", "/v1/models/copy/log", client.get(f"{root}/log?format=ledger").content

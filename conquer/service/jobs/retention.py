@@ -8,7 +8,6 @@ from sqlalchemy import Connection, delete, exists, func, select, update
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import load
 from conquer.service.engine.turn import Turn
-from conquer.service.jobs.upkeep import each_model
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
 from conquer.service.store.marks import retire
@@ -21,13 +20,30 @@ _SLICE = 1000
 
 
 def prune_all(engine: Engine, days: float, least: int = _LEAST) -> int:
-    """In every model, delete rows older than `days`; returns their number."""
+    """In every model, delete rows older than `days`; returns their number.
 
-    def prune(header: log_table.Header) -> int:
-        base = _move_base(engine, header, engine.clock() - days * 86400, least)
-        return _delete_up_to(engine, header.id, base)
-
-    return each_model(engine, "prune", prune)
+    A failure raises the alarm `prune:MODEL`, the next success clears it.
+    """
+    with engine.database.reading() as connection:
+        headers = {f"prune:{header.name}": header for header in log_table.all_headers(connection)}
+    alarms, total = engine.alarms, 0
+    for kind, _ in alarms.standing():
+        if kind.startswith("prune:") and kind not in headers:
+            alarms.clear(kind)
+    for kind, header in headers.items():
+        try:
+            base = _move_base(engine, header, engine.clock() - days * 86400, least)
+            total += _delete_up_to(engine, header.id, base)
+            alarms.clear(kind)
+        except Exception as error:
+            code = getattr(error, "code", "")
+            if code == "stopping":
+                raise
+            # Others were deleted since they were listed.
+            if code != "unknown_model":
+                alarms.count("prune")
+                alarms.raise_(kind, f"prune failed for model {header.name!r}: {type(error).__name__}: {error}")
+    return total
 
 
 def _move_base(engine: Engine, header: log_table.Header, before: float, least: int) -> int:

@@ -1,5 +1,6 @@
-"""Jobs in the background: their schedule, models in turn, deleted models, and the other servers of a store."""
+"""Jobs in the background: their schedule, the rows of deleted models, and the other servers of a store."""
 
+import asyncio
 import functools
 from collections import deque
 from collections.abc import Callable
@@ -10,12 +11,10 @@ from sqlalchemy import Connection, Table, delete, func, select, tuple_
 
 from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
-from conquer.service.errors import Kind, RefusalError
-from conquer.service.store import log, schema
+from conquer.service.store import schema
 from conquer.service.store.database import Database
 from conquer.service.store.schema import images, models, snapshots
 from conquer.service.store.servers import enter, first_digest
-from conquer.service.work import tasks
 
 _LONGEST = 60.0
 """Seconds between two attempts at a job that fails."""
@@ -28,11 +27,28 @@ _END = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`work`, called every `seconds`; each failure in a row doubles the wait, up to a minute."""
+    """`work`, called every `seconds`, or `once`, at the start. Each failure in a row doubles the wait, up to a minute.
+
+    Jobs of one owner run one at a time, urgent ones however busy the others are.
+    """
 
     name: str
     seconds: float
     work: Callable[[], object]
+    owner: str = "jobs"
+    urgent: bool = False
+    once: bool = False
+
+    async def repeat(self, engine: Engine) -> None:
+        """Run the job by the clock, as long work."""
+        failures = 0
+        while True:
+            wait = max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
+            await asyncio.sleep(0 if self.once and not failures else wait)
+            succeeded = await engine.long.run(self.owner, lambda: self.attempt(engine.alarms), self.urgent)
+            if succeeded and self.once:
+                return
+            failures = 0 if succeeded else failures + 1
 
     def attempt(self, alarms: Alarms) -> bool:
         """Whether it went well. A failure raises the alarm `job:NAME`, the next success clears it."""
@@ -44,52 +60,6 @@ class Job:
             return False
         alarms.clear(f"job:{self.name}")
         return True
-
-    def pause(self, failures: int) -> float:
-        """Seconds until the next attempt.
-
-        >>> job = Job("prune", 1.0, print)
-        >>> [job.pause(failures) for failures in (0, 1, 2, 99)]
-        [1.0, 2.0, 4.0, 60.0]
-        """
-        return max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
-
-
-def each_model(engine: Engine, job: str, work: Callable[[log.Header], int]) -> int:
-    """Do it for every model; returns the sum. A failure raises the alarm `JOB:MODEL`, the next success clears it."""
-    with engine.database.reading() as connection:
-        headers = log.all_headers(connection)
-    alarms, total = engine.alarms, 0
-    kinds = {f"{job}:{header.name}" for header in headers}
-    for kind, _ in alarms.standing():
-        if kind.startswith(f"{job}:") and kind not in kinds:
-            alarms.clear(kind)
-    for header in headers:
-        kind = f"{job}:{header.name}"
-        try:
-            total += work(header)
-        except Exception as error:
-            if isinstance(error, RefusalError) and error.code == "stopping":
-                raise
-            # Deleted since they were listed.
-            if not (isinstance(error, RefusalError) and error.kind is Kind.UNKNOWN):
-                alarms.count(job)
-                alarms.raise_(kind, f"{job} failed for model {header.name!r}: {type(error).__name__}: {error}")
-        else:
-            alarms.clear(kind)
-    return total
-
-
-def measure_all(engine: Engine) -> None:
-    """Measure the models in memory whose task can be measured, so that their curves have no gaps."""
-
-    def measure(header: log.Header) -> int:
-        task = tasks.find(header.settings.task)
-        if task.measure is not None and header.name in engine.models:
-            task.measure(engine, header.name)
-        return 0
-
-    each_model(engine, "measure", measure)
 
 
 def sweep_deleted(engine: Engine) -> int:

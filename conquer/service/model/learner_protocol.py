@@ -19,12 +19,10 @@ Chosen = tuple[Choice, list[float]]
 
 
 class ServedLearner(Protocol):
-    """Built from a model's settings. `choose_many` changes nothing; `learn_many` and `fit` do.
-
-    The bodies here are those of a learner that keeps what it reads, and neither weighs voters nor names its columns.
+    """Built from a model's settings; only `learn_many` and `fit` change it.
 
     A round's items are read once, into whatever this learner takes (with an `nbytes`), and given to every other call.
-    What is done to many rounds is done to each as if it were alone.
+    What is done to many rounds is done to each as if it were alone. The bodies here are the usual ones.
     """
 
     ties: bool
@@ -55,10 +53,7 @@ class ServedLearner(Protocol):
         return None
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> Any:
-        """A round's items as this learner takes them. Raises RefusalError.
-
-        `room`: they are not in the log yet, and have at most this many cells.
-        """
+        """A round's items as this learner takes them, at most `room` cells. Raises RefusalError."""
 
     def read_many(self, rounds: Sequence[Text], room: int | None = None) -> Sequence[Any]:
         """`read` for many rounds; a RefusalError in place of each that is refused."""
@@ -121,10 +116,7 @@ class ServedLearner(Protocol):
         return False
 
     def insight(self) -> tuple[Featurizer, Floats, Floats | None] | None:
-        """The featurizer that names columns, the columns' weights, and their standard deviations if known.
-
-        None where columns have no names.
-        """
+        """The featurizer that names columns, their weights and the spread of these; None without names."""
         return None
 
     def dumps(self, extra: str) -> bytes:

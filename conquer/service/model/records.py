@@ -128,14 +128,6 @@ class CorpusFitted(msgspec.Struct):
     items: int
 
 
-class Measured(msgspec.Struct):
-    """`measure`: a parser's share of right heads on held-out sentences, after that many answers."""
-
-    answers: int
-    uas: float
-    sentences: int
-
-
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """In place of a row's body that cannot be read, never stored: its kind according to the row, and the error."""
@@ -153,7 +145,6 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "flag": Flagged,
     "settle": Settled,
     "fit": CorpusFitted,
-    "measure": Measured,
     "vote": Voted,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}

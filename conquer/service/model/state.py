@@ -20,7 +20,6 @@ from conquer.service.model.records import (
     Erasure,
     Event,
     Flagged,
-    Measured,
     Settled,
     Unreadable,
     Voted,
@@ -234,8 +233,6 @@ class ModelState:
                 tally.flags += 1
             case Settled():
                 tally.settled += 1
-            case Measured(answers=answers, uas=uas, sentences=sentences):
-                tally.measure(answers, uas, sentences)
             case CorpusFitted():
                 self.void = self.learner.unfitted
                 self.stale = self.stale or self.void

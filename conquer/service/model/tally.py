@@ -1,71 +1,62 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement; of bounded size."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 BINS = 128
 _REASONS = 20
 """Skipped rows that are listed."""
 RATERS = 256
-Count = Annotated[int, Meta(ge=0)]
-Sum = Annotated[float, Meta(ge=-1e18, le=1e18)]
-_Name = Annotated[str, Meta(max_length=1000)]
+"""Voters that are counted by name."""
 
 
 class Bin(msgspec.Struct, array_like=True, gc=False):
     """A stretch of the curve: rounds, questions, answers learnt, and how often the first item won."""
 
-    rounds: Count = 0
-    questions: Count = 0
-    learnt: Count = 0
-    first: Sum = 0.0
+    rounds: int = 0
+    questions: int = 0
+    learnt: int = 0
+    first: float = 0.0
 
 
 class Person(msgspec.Struct):
-    """One voter's answers, time, and how often a question asked again got the same answer: theirs, or another's."""
+    """A voter's answers, time, and how often a question asked again got the same answer: theirs, or another's."""
 
-    answers: Count = 0
-    seconds: Sum = 0.0
-    timed: Count = 0
-    again: Count = 0
-    same: Count = 0
-    between: Count = 0
-    shared: Count = 0
+    answers: int = 0
+    seconds: float = 0.0
+    timed: int = 0
+    again: int = 0
+    same: int = 0
+    between: int = 0
+    shared: int = 0
 
 
 class Tally(msgspec.Struct):
     """Running sums over the log. The curve halves its resolution when it is full, so it never grows."""
 
-    ordinal: Count = 0
-    rounds: Count = 0
-    questions: Count = 0
-    learnt: Count = 0
-    ignored: dict[_Name, Count] = {}
-    undone: Count = 0
-    flags: Count = 0
-    first: Sum = 0.0
-    seconds: Sum = 0.0
-    timed: Count = 0
-    width: Annotated[int, Meta(ge=1)] = 1
+    ordinal: int = 0
+    rounds: int = 0
+    questions: int = 0
+    learnt: int = 0
+    ignored: dict[str, int] = {}
+    undone: int = 0
+    flags: int = 0
+    first: float = 0.0
+    width: int = 1
     curve: list[Bin] = []
-    planted: Count = 0
-    planted_agreed: Count = 0
-    between: Count = 0
-    between_agreed: Count = 0
-    people: Annotated[dict[_Name, Person], Meta(max_length=RATERS)] = {}
-    asked: dict[_Name, list[Count]] = {}
+    everyone: Person = msgspec.field(default_factory=Person)
+    """Time and agreement of all voters together."""
+    people: dict[str, Person] = {}
+    asked: dict[str, list[int]] = {}
     """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
-    history: Annotated[list[tuple[Count, Sum, Count]], Meta(max_length=2 * BINS)] = []
-    """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
-    votes: Count = 0
+    votes: int = 0
     """Votes from elsewhere."""
-    settled: Count = 0
+    settled: int = 0
     """Flags that have been dealt with."""
-    quarantined: Count = 0
+    quarantined: int = 0
     """Rows that could not be read or learnt."""
-    reasons: list[tuple[Count, _Name]] = []
+    reasons: list[tuple[int, str]] = []
     """The first of those: position and what was wrong."""
 
     def quarantine(self, position: int, reason: str) -> None:
@@ -124,29 +115,17 @@ class Tally(msgspec.Struct):
     def timing(self, seconds: float | None, voter: str | None) -> None:
         if seconds is None:
             return
-        for one in (self, self._person(voter)):
+        for one in (self.everyone, self._person(voter)):
             one.seconds += seconds
             one.timed += 1
 
     def repeat(self, agreed: bool, between: bool, voter: str | None) -> None:
         """Count a question asked again: whether the answer was the same, and whether another person gave the first."""
-        person = self._person(voter)
-        if between:
-            self.between += 1
-            self.between_agreed += agreed
-            person.between += 1
-            person.shared += agreed
-        else:
-            self.planted += 1
-            self.planted_agreed += agreed
-            person.again += 1
-            person.same += agreed
-
-    def measure(self, answers: int, uas: float, sentences: int) -> None:
-        self.history.append((answers, uas, sentences))
-        if len(self.history) > 2 * BINS:
-            # The newest stays whatever its place is.
-            self.history = self.history[-1::-2][::-1]
+        for one in (self.everyone, self._person(voter)):
+            one.between += between
+            one.shared += between and agreed
+            one.again += not between
+            one.same += agreed and not between
 
     def forget(self, voter: str) -> bool:
         """Remove this voter's name; what they taught stays counted. Returns whether the name was there."""
@@ -154,22 +133,22 @@ class Tally(msgspec.Struct):
 
     def summary(self) -> dict[str, Any]:
         """What `inspect` shows, JSON-able."""
+        everyone = self.everyone
         return {
             "rounds": self.rounds,
             "questions": self.questions,
             "answers": {"learnt": self.learnt, "ignored": self.ignored, "undone": self.undone},
-            "query_rate": self.questions / self.rounds if self.rounds else None,
-            "first_preferred": self.first / self.learnt if self.learnt else None,
-            "planted": {"answers": self.planted, "agreement": _share(self.planted_agreed, self.planted)},
-            "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
-            "seconds_per_answer": self.seconds / self.timed if self.timed else None,
+            "query_rate": _share(self.questions, self.rounds),
+            "first_preferred": _share(self.first, self.learnt),
+            "planted": {"answers": everyone.again, "agreement": _share(everyone.same, everyone.again)},
+            "planted_between": {"answers": everyone.between, "agreement": _share(everyone.shared, everyone.between)},
+            "seconds_per_answer": _share(everyone.seconds, everyone.timed),
             "flags": self.flags,
             **({"settled": self.settled} if self.settled else {}),
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": {name: person.answers for name, person in self.people.items()},
             "people": {name: _person(person) for name, person in self.people.items()},
-            "measured": [{"answers": row[0], "uas": row[1], "sentences": row[2]} for row in self.history],
             "curve": {"width": self.width, "bins": self.curve},
         }
 
@@ -191,25 +170,5 @@ def _joined(a: Bin, b: Bin) -> Bin:
     return Bin(a.rounds + b.rounds, a.questions + b.questions, a.learnt + b.learnt, a.first + b.first)
 
 
-def read_tally(text: str, most: int = 1 << 62) -> Tally:
-    """A tally from the JSON text beside a snapshot's weights. Raises ValueError if it does not fit together.
-
-    `most`: the largest count, so that counting can go on from a file of unknown origin.
-    """
-    tally = msgspec.json.decode(text, type=Tally)
-    if tally.width & (tally.width - 1):
-        raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
-    if tally.rounds > tally.width * BINS or len(tally.curve) > max(1, -(-tally.rounds // tally.width)):
-        raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {tally.rounds} rounds")
-    if (largest := _largest(msgspec.to_builtins(tally))) > most:
-        raise ValueError(f"a count is at most {most}, got {largest}")
-    return tally
-
-
-def _largest(value: Any) -> int:
-    """The largest whole number in nested values."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return max(map(_largest, value), default=0)
-    return value if isinstance(value, int) else 0
+read_tally = msgspec.json.Decoder(Tally).decode
+"""A tally from the JSON text beside a snapshot's weights."""

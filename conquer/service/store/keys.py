@@ -1,7 +1,6 @@
 """Who may do what: API keys, links, ended sessions, and the secret that signs cookies."""
 
 import hashlib
-import os
 import secrets
 import time
 from collections.abc import Sequence
@@ -17,7 +16,6 @@ from conquer.service.store.schema import ended, invitations, keys, models
 from conquer.service.store.schema import secrets as stored
 
 ROLES = ("read", "choose", "answer", "admin")
-_VARIABLE = "CONQUER_SECRET"
 _SHORTEST = 32
 """Characters of a secret from outside."""
 _MOST, _MOST_IN_ALL = 20, 1000
@@ -192,23 +190,21 @@ def ended_sessions(connection: Connection, after: int = 0) -> tuple[dict[str, fl
 
 
 def cookie_secret(database: Database) -> str:
-    """The secret that signs cookies: $CONQUER_SECRET, else a file beside a SQLite store, or a row of PostgreSQL.
+    """The secret that signs cookies: a file beside a SQLite store, a row of PostgreSQL.
 
     It is part of no backup, so a backup cannot sign anyone in.
     """
-    given, name = os.environ.get(_VARIABLE, ""), _VARIABLE
-    if database.path is not None and not given:
+    if database.path is not None:
         path = Path(f"{database.path}.secret")
         if not path.exists():
             with replacing(path, private=True) as part:
                 part.write_text(secrets.token_urlsafe(32))
         keep_private(path)
-        given, name = path.read_text().strip(), str(path)
-    elif not given:
-        with database.writing() as connection:
-            # Of servers that start together the first one's counts.
-            statement = "INSERT INTO secrets (name, value) VALUES ('cookies', :value) ON CONFLICT DO NOTHING"
-            connection.execute(text(statement), {"value": secrets.token_urlsafe(32)})
-            given = connection.execute(select(stored.c.value).where(stored.c.name == "cookies")).scalar_one()
-    check_secret(given, name)
-    return given
+        found = path.read_text().strip()
+        check_secret(found, str(path))
+        return found
+    with database.writing() as connection:
+        # Of servers that start together the first one's counts.
+        statement = "INSERT INTO secrets (name, value) VALUES ('cookies', :value) ON CONFLICT DO NOTHING"
+        connection.execute(text(statement), {"value": secrets.token_urlsafe(32)})
+        return str(connection.execute(select(stored.c.value).where(stored.c.name == "cookies")).scalar_one())

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Sequence
 
+from msgspec import Raw
 from sqlalchemy import Connection, delete, func, insert, select
 
 from conquer.service.model.records import FOLD
@@ -61,12 +62,12 @@ def read(connection: Connection, model: int, position: int) -> tuple[bytes, int]
     return zlib.decompress(b"".join(row.data for row in rows)), max(row.format for row in rows)
 
 
-def summaries(connection: Connection, models: Sequence[int]) -> dict[tuple[int, int], str]:
-    """By model and position: the counts stored with a snapshot, where it was made by these replay rules."""
+def summaries(connection: Connection, positions: dict[int, int]) -> dict[int, tuple[int, Raw]]:
+    """By model: its position in `positions`, and the counts stored with a snapshot there by these replay rules."""
     first = (snapshots.c.part == 0) & (snapshots.c.format == FOLD) & (snapshots.c.summary != "")
     wanted = select(snapshots.c.model_id, snapshots.c.position, snapshots.c.summary)
-    rows = connection.execute(wanted.where(first, snapshots.c.model_id.in_(models)))
-    return {(row.model_id, row.position): row.summary for row in rows}
+    rows = connection.execute(wanted.where(first, snapshots.c.model_id.in_(positions)))
+    return {row.model_id: (row.position, Raw(row.summary)) for row in rows if row.position == positions[row.model_id]}
 
 
 def drop(connection: Connection, model: int, first: int = 0, last: int = _LAST) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import secrets
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
@@ -16,7 +15,7 @@ from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
-from conquer.service.jobs.upkeep import Job, look_around, measure_all, sweep_deleted
+from conquer.service.jobs.upkeep import Job, look_around, sweep_deleted
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import keys
@@ -59,9 +58,8 @@ class Server:
         self.rates = Rates(rate, max(1.0, 2 * rate), "too_many_requests", message) if rate else None
         message = f"{joins} people joined by this link from this address; wait"
         self.joins = Rates(joins / settings.lease_seconds, joins, "too_many_joins", message)
-        self.deleted = threading.Event()
-        """Models were deleted and their rows may still be stored; set at the start, when that is unknown."""
-        self.deleted.set()
+        self.deletions, self._swept = 1, 0
+        """Models deleted, and those whose rows are known to be gone; at the start some may be left of another run."""
         self._probe: asyncio.Future[Any] | None = None
         self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
 
@@ -87,23 +85,16 @@ class Server:
         engine, days = self.engine, self.settings.retention_days
         engine.start(asyncio.get_running_loop())
         jobs = [
+            Job("warm", 1.0, self._load_kernels, "warm", once=True),
             Job("checkpoint", 1.0, self.database.checkpoint),
             Job("sweep-deleted", 1.0, self._sweep_deleted),
-            Job("measure", 20.0, lambda: measure_all(engine)),
+            # A revoked key and a silent server are noticed at once.
+            Job("keys", 1.0, self.refresh_keys, "keys", urgent=True),
+            Job("presence", BEAT, lambda: look_around(self.database, self.alarms, engine.digests), "presence", True),
         ]
         if days:
             jobs.append(Job("prune", 600.0, lambda: prune_all(engine, days)))
-        # Urgent: a revoked key and a silent server are noticed however busy the others are.
-        urgent = [
-            Job("keys", 1.0, self.refresh_keys),
-            Job("presence", BEAT, lambda: look_around(self.database, self.alarms, engine.digests)),
-        ]
-        runs = [
-            self.repeat(Job("warm", 1.0, self._load_kernels), "warm", once=True),
-            *(self.repeat(job, "jobs") for job in jobs),
-            *(self.repeat(job, job.name, urgent=True) for job in urgent),
-        ]
-        running = [asyncio.create_task(run) for run in runs]
+        running = [asyncio.create_task(job.repeat(engine)) for job in jobs]
         try:
             yield
         finally:
@@ -113,16 +104,6 @@ class Server:
             # Off the event loop, which the engine's last results go to.
             await asyncio.to_thread(engine.stop)
             self.database.close()
-
-    async def repeat(self, job: Job, owner: str, urgent: bool = False, once: bool = False) -> None:
-        """Run a job by the clock, as long work; or `once`, now, and again only if it fails."""
-        failures = 0
-        while True:
-            await asyncio.sleep(0 if once and not failures else job.pause(failures))
-            succeeded = await self.engine.long.run(owner, lambda: job.attempt(self.alarms), urgent)
-            if succeeded and once:
-                return
-            failures = 0 if succeeded else failures + 1
 
     def _load_kernels(self) -> None:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
@@ -134,13 +115,10 @@ class Server:
             tasks.find(name).warm()
 
     def _sweep_deleted(self) -> None:
-        if self.deleted.is_set():
-            self.deleted.clear()
-            try:
-                sweep_deleted(self.engine)
-            except BaseException:
-                self.deleted.set()
-                raise
+        deletions = self.deletions
+        if self._swept != deletions:
+            sweep_deleted(self.engine)
+            self._swept = deletions
 
     async def check_store(self) -> None:
         """Raise RefusalError unless the store takes a write. It is a real one, made at most once a second."""

@@ -55,8 +55,8 @@ class BoardItem(msgspec.Struct):
     score: float
     low: Bound
     high: Bound
-    better: int
-    best: bool
+    beats: int = msgspec.field(name="better")
+    may_be_best: bool = msgspec.field(name="best")
     more: Bound
     text: str | None = None
     count: int | None = None
@@ -280,29 +280,17 @@ def compute(copy: BoardCopy, look: Look) -> Generator[None, None, BoardReply]:
     except (ValueError, ArithmeticError) as error:
         raise conflict("no_board", str(error)) from None
     yield
-    texts = [item.label or item.text for item in items] if groups is None else [None] * len(board)
-    scores, low, high, beaten = (each.tolist() for each in (board.scores, board.low, board.high, board.better.sum(1)))
-    counts, maybe, more = Counter(groups or ()), {*board.best.tolist()}, [*board.more.tolist(), None]
+    texts = [item.label or item.text or "" for item in items] if groups is None else [""] * len(board)
+    counts = Counter(groups or ())
     rows = [
-        BoardItem(
-            id=board.name(k),
-            rank=rank,
-            score=scores[k],
-            low=low[k],
-            high=high[k],
-            better=beaten[k],
-            best=k in maybe,
-            more=more[rank - 1],
-            text=(texts[k] or "")[:200] or None,
-            count=counts.get(board.name(k)),
-        )
-        for rank, k in enumerate(board.order.tolist(), 1)
+        BoardItem(**row, text=texts[k][:200] or None, count=counts.get(row["id"]))
+        for row, k in zip(board.rows(), board.order.tolist(), strict=True)
     ]
     stop = None
     if look.tolerance is not None:
         said = board.stop(look.tolerance)
         stop = StopReply(said.done, board.name(said.leader), said.tolerance, said.chance, said.more, said.text)
-    pairs, mean = (sum(beaten), len(board) * (len(board) - 1) // 2), float(board.scores.mean())
+    pairs, mean = (int(board.better.sum()), len(board) * (len(board) - 1) // 2), float(board.scores.mean())
     return BoardReply(rows, mean, pairs, board.answers, copy.version[1], look.interval, look.delta, stop, look.groups)
 
 

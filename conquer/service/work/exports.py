@@ -56,16 +56,13 @@ def chunks(
     change, so together they are consistent.
     """
     records: dict[str, Record] = {"csv": table_row, "preferences": preference}
-    record, undone = records.get(form), frozenset[int]()
+    with database.reading() as connection:
+        record = task_lines(connection, header) if form == "answers" and task_lines else records.get(form)
+        undone = log.undone(connection, header.id, 0) if record else frozenset()
     if form == "ledger":
         yield _json(Line("open", body=Raw(_json({"name": header.name, "settings": header.settings})))) + b"\n"
     if form == "csv":
         yield _table_line(list(_COLUMNS))
-    if form in ("preferences", "answers", "csv"):
-        with database.reading() as connection:
-            undone = log.undone(connection, header.id, 0)
-            if form == "answers" and task_lines is not None:
-                record = task_lines(connection, header)
     while True:
         with database.reading() as connection:
             rows = log.entries(connection, header.id, after, _ROWS)

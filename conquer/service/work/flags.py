@@ -53,27 +53,18 @@ def settle(turn: Turn, event_id: str) -> AnswerReply:
     return AnswerReply("ignored" if flags else "repeat", event_id, "settled")
 
 
-class ShownText(msgspec.Struct, omit_defaults=True):
-    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone."""
-
-    id: str
-    text: str | None
-    label: str | None = None
-    image: str | None = None
-    format: str | None = None
-
-
 class LatestRow(msgspec.Struct):
     """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
 
-    `word`: of a parse question.
+    An item is its id, label, image and format, and its text or features, cut after 500 characters; of a parse question
+    a word, and `word` is the one whose head is asked for.
     """
 
     position: int
     at: float
     event: str | None
     voter: str | None
-    items: list[ShownText]
+    items: list[Item]
     context: str | None = None
     word: str | None = None
     winner: str | None = None
@@ -126,18 +117,17 @@ def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
         if event.about is not None and items:
             # A parse question: words in place of their numbers.
             sentence, words = _words(next(iter(items.values())).text or "")
-            row.items = [ShownText(name, words.get(name)) for name in chosen.names]
+            row.items = [Item(name, words.get(name)) for name in chosen.names]
             row.context, row.word = _cut(sentence), words.get(str(event.about[1]))
         else:
-            row.items = [_shown(name, items.get(name)) for name in chosen.names]
+            row.items = [_shown(items.get(name) or Item(name)) for name in chosen.names]
             row.context = _cut(text_of(prompt_of(chosen.context)))
     return row
 
 
-def _shown(name: str, item: Item | None) -> ShownText:
-    if item is None:
-        return ShownText(name, None)
-    return ShownText(name, _cut(text_of(content_of(item))), item.label, item.image, item.format)
+def _shown(item: Item) -> Item:
+    text = _cut(text_of(content_of(item)))
+    return msgspec.structs.replace(item, text=text, features=None, vector=None, meta=None)
 
 
 def _cut(text: str | None) -> str | None:

@@ -16,11 +16,11 @@ _ROUNDS, _CHARACTERS = 50, 200_000
 
 
 class Feature(msgspec.Struct):
-    """`spread`, if requested: the standard deviation of the weight if all answers were random; null if unknown."""
+    """`spread`: the standard deviation of the weight if all answers were random; null if unknown."""
 
     name: str
     weight: float
-    spread: float | msgspec.UnsetType | None = msgspec.UNSET
+    spread: float | None
 
 
 class Insight(msgspec.Struct):
@@ -31,7 +31,7 @@ class Insight(msgspec.Struct):
 
 
 def insight(
-    database: Database, model: int, known: tuple[Featurizer, Any, Any], count: int, spread: bool
+    database: Database, model: int, known: tuple[Featurizer, Any, Any], count: int
 ) -> Generator[None, None, Insight]:
     """The features of the latest rounds with the largest weights; a job, because naming features is slow."""
     featurizer, weights, spreads = known
@@ -51,8 +51,7 @@ def insight(
         yield
 
     def feature(weight: float, name: str) -> Feature:
-        own = None if spreads is None else float(spreads[names[name][0]])
-        return Feature(name, weight, own if spread else msgspec.UNSET)
+        return Feature(name, weight, None if spreads is None else float(spreads[names[name][0]]))
 
     ranked = sorted((float(weights[column] * sign), name) for name, (column, sign) in names.items())
     liked = [feature(*one) for one in ranked[::-1][:count] if one[0] > 0]

@@ -91,12 +91,10 @@ def read_items(data: bytes, text: str | None = None, images: Mapping[str, str] =
             reading.add(chunk, part.form == "table", part.delimiter == ";")
             yield
         return reading.finished()
-    except RefusalError:
-        raise
     except RecursionError:
         raise invalid("the file is nested too deeply") from None
     except ValueError as error:
-        raise invalid(str(error)) from None
+        raise error if isinstance(error, RefusalError) else invalid(str(error)) from None
 
 
 class _Reading:

@@ -18,6 +18,7 @@ _SLICE = 50
 _encode = msgspec.json.Encoder().encode
 Counts = tuple[int, msgspec.Raw]
 """What a log adds up to at a position, as JSON."""
+_NONE: Counts = (-1, msgspec.Raw(b"null"))
 
 
 class ModelInfo(msgspec.Struct, omit_defaults=True):
@@ -54,28 +55,25 @@ class Listing:
         database = self._engine.database
         with database.reading() as connection:
             everyone = log.all_headers(connection)
+        ids = {header.id for header in everyone}
+        self._kept = {model: counts for model, counts in self._kept.copy().items() if model in ids}
         headers = [header for header in everyone if may(header.name)]
-        found: dict[int, Counts] = {}
+        found = {
+            header.id: kept for header in headers if (kept := self._kept.get(header.id, _NONE))[0] == header.position
+        }
         for start in range(0, len(headers), _SLICE):
             yield
             part = headers[start : start + _SLICE]
             if any(header.name in self._engine.models for header in part):
                 found |= self._engine.call_now(None, partial(self._from_memory, part))
             with database.reading() as connection:
-                stored = snapshots.summaries(connection, [header.id for header in part if header.id not in found])
-            ends = {(header.id, header.position) for header in part}
-            found |= {model: (at, msgspec.Raw(text)) for (model, at), text in stored.items() if (model, at) in ends}
-        there = {header.id for header in everyone}
-        for gone in [model for model in list(self._kept) if model not in there]:
-            self._kept.pop(gone, None)
-        for header in headers:
-            if header.id not in found:
-                kept = self._kept.get(header.id)
-                if kept is None or kept[0] != header.position:
+                found |= snapshots.summaries(connection, {one.id: one.position for one in part if one.id not in found})
+            for header in part:
+                if header.id not in found:
                     yield
-                    kept = self._load(header.name)
-                if kept is not None:
-                    found[header.id] = self._kept[header.id] = kept
+                    counts = self._load(header.name)
+                    if counts is not None:
+                        found[header.id] = self._kept[header.id] = counts
         infos = (described(header, *found[header.id]) for header in headers if header.id in found)
         return b'{"models":[' + b",".join(map(_encode, infos)) + b"]}"
 

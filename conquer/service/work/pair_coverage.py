@@ -11,7 +11,7 @@ import msgspec
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, conflict
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.learner_protocol import May
 from conquer.service.model.records import Answered, Corrected, Entry, Erasure, Voted
 from conquer.service.model.schemas import Group
@@ -36,7 +36,9 @@ class VoterProgress(msgspec.Struct):
 
 
 class Progress(msgspec.Struct):
-    """`pairs` of the pool, and those `covered` by a learnt answer. `voters`: most pairs first.
+    """`pairs` of the pool, and those `covered` by a learnt answer; of a parser, words, and those asked about.
+
+    `voters`: most pairs first.
 
     `answered` of `wanted` answers count towards the quota; both are null without one.
     """
@@ -183,7 +185,10 @@ def progress(turn: Turn) -> Progress | None:
     """How far a pool's questions have come; None where `coverage_of` is."""
     state, quota = turn.state, turn.state.settings.quota
     if not state.learner.pairwise:
-        raise conflict("no_pairs", f"model {state.name!r} asks about parts of its items, not about pairs of them")
+        from conquer.service.work.parse_learner import words_in
+
+        asked = sum(map(len, state.tally.asked.values()))
+        return Progress(words_in(turn), asked, None, None, None, [])
     found = coverage_of(turn)
     if found is None:
         return None

@@ -4,10 +4,11 @@ import functools
 import random
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.files import pack, unpack
@@ -22,15 +23,14 @@ from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.learner_protocol import Chosen, May, ServedLearner, Text
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Event
-from conquer.service.model.schemas import MARKS, Context, Group, Item, ModelSettings, decoded
+from conquer.service.model.schemas import MARKS, Group, Item, ModelSettings, decoded
+from conquer.service.work.pool import groups_of
 from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _DEFAULTS: dict[str, Any] = {"lam": 0.3, "update": "margin", "features": "standard", "bits": 14, "prior": "upos"}
 LONGEST = 120
-_context = msgspec.json.Decoder(Context).decode
-_HELD_OUT = "held out"
-_MOST_HELD_OUT = 300
+_asked = msgspec.json.Decoder(list[Annotated[int, Meta(ge=1, le=LONGEST)]] | None).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ParseLearner(ServedLearner):
         return int(self.learner.model.state.table.nbytes)
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadSentence:
-        """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""
+        """`items`: one item whose text is the sentence; `context`: the numbers of words not to ask about."""
         found = decode_items(items)
         if len(found) != 1 or found[0].text is None:
             raise invalid("a parse question has one item, whose text is a sentence in CoNLL-U")
@@ -163,18 +163,20 @@ class ParseLearner(ServedLearner):
         may: May | None = None,
     ) -> Group | None:
         """One of the sentences with the fewest questions so far; the context are the words already `asked` about."""
-        left = [item for item in asked_about(pool) if item.id not in taken and self._is_open(item, asked)]
+        items = [group.items[0] for group in pool]
+        counts = {item.id: len(asked.get(item.id, ())) for item in items}
+        left = [item for item in items if item.id not in taken and counts[item.id] < self.words_of(item)]
         if not left:
             return None
-        fewest = min(len(asked.get(item.id, ())) for item in left)
-        least = [item for item in left if len(asked.get(item.id, ())) == fewest]
+        fewest = min(counts[item.id] for item in left)
+        least = [item for item in left if counts[item.id] == fewest]
         item = least[rng.randrange(len(least))]
-        return Group([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
+        return Group([item], [*sorted(asked.get(item.id, ()))] or None)
 
-    def _is_open(self, item: Item, asked: Mapping[str, Collection[int]]) -> bool:
+    def words_of(self, item: Item) -> int:
         if item.id not in self._words:
-            self._words[item.id] = words(item)
-        return len(asked.get(item.id, ())) < self._words[item.id]
+            self._words[item.id] = _words(item)
+        return self._words[item.id]
 
     def view(self, read: ReadSentence, event: Event) -> TreeView:
         sentence, word = read.sentence, int(event.choice.memo["word"])
@@ -210,6 +212,13 @@ def parser_of(turn: Turn) -> Parser:
     return Parser(found.features, weights, found.learner.rule.several_roots, {"answers": found.learner.answers})
 
 
+def words_in(turn: Turn) -> int:
+    """The words of all sentences that a parser's model asks about."""
+    learner = turn.state.learner
+    items = (group.items[0] for group in groups_of(turn))
+    return sum(map(learner.words_of, items)) if isinstance(learner, ParseLearner) else 0
+
+
 @functools.cache
 def warm() -> None:
     """Load or compile what parse questions call, before the first one comes."""
@@ -222,18 +231,17 @@ def warm() -> None:
 # Sentences as items.
 
 
-def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[Group]:
-    """One group per sentence, numbered from `first`; held-out sentences need a tree each and are never asked about."""
+def read_treebank(data: bytes) -> list[Group]:
+    """One group per sentence, labelled with its id in the file."""
     try:
-        sentences = parse(data.decode("utf-8-sig"), heads="tree" if held_out else "ignore")
+        sentences = parse(data.decode("utf-8-sig"), heads="ignore")
     except (TreebankError, UnicodeDecodeError) as error:
         raise invalid(f"not a CoNLL-U file: {error}") from None
-    kept = [sentence for sentence in sentences if len(sentence) <= LONGEST and (held_out or len(sentence) > 1)]
+    kept = [sentence for sentence in sentences if 1 < len(sentence) <= LONGEST]
     if not kept:
         raise invalid("the file has no sentence to ask about")
-    names = [MARKS.sub("-", f"{number}-{sentence.id}"[:150]) for number, sentence in enumerate(kept, first)]
-    items = [Item(name, text=text_of([sentence])) for name, sentence in zip(names, kept, strict=True)]
-    return [Group([item], _HELD_OUT if held_out else None) for item in items]
+    names = [MARKS.sub("-", one.id[:150] or f"number {number}") for number, one in enumerate(kept, 1)]
+    return [Group([Item(name, text=text_of([one]), label=one.id[:500])]) for name, one in zip(names, kept, strict=True)]
 
 
 def read_sentence(text: str, name: str) -> Sentence:
@@ -249,31 +257,14 @@ def read_sentence(text: str, name: str) -> Sentence:
 
 
 def read_asked(context: bytes) -> tuple[int, ...]:
-    """The words not to ask about, from a round's context: null, or "3,5".
+    """The words not to ask about, from a round's context: null, or their numbers.
 
-    >>> read_asked(b'"3,5"'), read_asked(b"null")
+    >>> read_asked(b"[3,5]"), read_asked(b"null")
     ((3, 5), ())
     """
-    given = decoded(_context, context, "context")
-    if given is None or given == "":
-        return ()
-    parts = given.split(",") if isinstance(given, str) else ["?"]
-    if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
-        raise invalid(f"the context of a sentence is null or words as '3,5', got {given!r:.80}")
-    return tuple(int(part) for part in parts)
+    return tuple(decoded(_asked, context, "the context of a sentence") or ())
 
 
-def words(item: Item) -> int:
+def _words(item: Item) -> int:
     """How many words a sentence has: lines that begin with a whole number."""
     return sum(line.split("\t", 1)[0].isdecimal() for line in (item.text or "").split("\n"))
-
-
-def asked_about(pool: Sequence[Group]) -> list[Item]:
-    """The sentences that people are asked about."""
-    return [group.items[0] for group in pool if group.context is None]
-
-
-def held_out(pool: Sequence[Group]) -> list[Sentence]:
-    """The sentences with trees that the parser is measured on."""
-    items = [group.items[0] for group in pool if group.context == _HELD_OUT][:_MOST_HELD_OUT]
-    return [replace(parse(item.text or "")[0], id=item.id) for item in items]

@@ -49,8 +49,8 @@ def groups_of(turn: Turn) -> list[Group]:
     return state.pool
 
 
-def upload(run: Run, read_file: Callable[[ModelSettings, int], FileReading]) -> Generator[None, None, Uploaded]:
-    """Add a file to the model; `run` runs work on it, `read_file` numbers the file's groups from its second argument.
+def upload(run: Run, read_file: Callable[[ModelSettings], FileReading]) -> Generator[None, None, Uploaded]:
+    """Add a file to the model; `run` runs work on it.
 
     The items are shown in the last step. A crash before it leaves rows that the next upload removes. Of two uploads at
     once the later one continues, and the other is refused. An upload whose outcome is unknown may be sent again.
@@ -68,11 +68,12 @@ def upload(run: Run, read_file: Callable[[ModelSettings, int], FileReading]) -> 
         return result
 
     settings, pool, pooled, build = run(lambda turn: _begin(turn, claim))
-    groups, found = yield from read_file(settings, len(pool) + 1)
+    groups, found = yield from read_file(settings)
     there = {item.id for group in pool for item in group.items}
-    twice = next((item.id for group in groups for item in group.items if item.id in there), None)
-    if twice is not None:
-        raise conflict("item_exists", f"the model already has an item {twice!r}")
+    for item in (item for group in groups for item in group.items):
+        if item.id in there:
+            raise conflict("item_exists", f"there is an item {item.id!r} already")
+        there.add(item.id)
     fitted: ServedLearner | None = None
     if build is not None:
         yield

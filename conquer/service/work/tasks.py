@@ -6,7 +6,6 @@ Everything else uses a learner by `learner_protocol.ServedLearner`, whatever its
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,13 +13,12 @@ from sqlalchemy import Connection, func, insert, select
 
 from conquer import saving
 from conquer.learners.believer import believer
-from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import Build
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model import pick_learner, pick_settings
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.schemas import FeatureSettings, ModelSettings
-from conquer.service.model.tally import Tally, read_tally
+from conquer.service.model.tally import Tally
 from conquer.service.settings import Limits
 from conquer.service.store import snapshots
 from conquer.service.store.log import Header
@@ -30,36 +28,22 @@ from conquer.service.work.item_files import FileReading, Uploaded, read_items
 from conquer.service.work.pool import check_groups
 
 _LARGEST_DIM = 1 << 24
-_LARGEST_COUNT = 1 << 53
 _json = msgspec.json.Encoder().encode
-
-
-class ItemFile(NamedTuple):
-    """An upload. `held_out`: sentences to measure a parser on. `text`: the column of the texts. `first`: the number of
-    its first group. `images`: the model's images by file name.
-    """
-
-    data: bytes
-    held_out: bool = False
-    text: str | None = None
-    first: int = 1
-    images: Mapping[str, str] = MappingProxyType({})
 
 
 class Task(NamedTuple):
     """One task.
 
     - `warm`: compiles what its learners call.
-    - `read_file`: the groups of an upload, in slices.
-    - `measure`: evaluates a model; None: the task has no measure.
+    - `read_file(settings, data, text, images)`: the groups of an upload, in slices. `text` is the column of the texts,
+      `images` are those of the model by file name.
     - `answer_lines`: writes answers in the task's own format; None: it has none.
     """
 
     build: Build
     check: Callable[[ModelSettings], None]
     warm: Callable[[], None]
-    read_file: Callable[[ModelSettings, ItemFile], FileReading]
-    measure: Callable[[Engine, str], None] | None = None
+    read_file: Callable[[ModelSettings, bytes, str | None, Mapping[str, str]], FileReading]
     answer_lines: Callable[[Connection, Header], Record] | None = None
 
 
@@ -73,13 +57,12 @@ def find(name: str) -> Task:
     def check(settings: ModelSettings) -> None:
         parse_learner.build(settings, None)
 
-    def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
+    def read_sentences(settings: ModelSettings, data: bytes, *_: object) -> FileReading:
         yield
-        groups = parse_learner.read_treebank(file.data, file.held_out, file.first)
+        groups = parse_learner.read_treebank(data)
         return groups, Uploaded(len(groups), len(groups))
 
-    measure, answer_lines = parse_results.measure, parse_results.answer_lines
-    return Task(parse_learner.build, check, parse_learner.warm, read_sentences, measure, answer_lines)
+    return Task(parse_learner.build, check, parse_learner.warm, read_sentences, parse_results.answer_lines)
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
@@ -87,8 +70,8 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, s
     return find(settings.task).build(settings, data)
 
 
-def _read_items(settings: ModelSettings, file: ItemFile) -> FileReading:
-    groups, found = yield from read_items(file.data, file.text, file.images)
+def _read_items(settings: ModelSettings, data: bytes, text: str | None, images: Mapping[str, str]) -> FileReading:
+    groups, found = yield from read_items(data, text, images)
     yield from check_groups(groups, settings.features, Limits())
     return groups, found
 
@@ -122,15 +105,14 @@ def create(
 def imported(data: bytes) -> tuple[ModelSettings, bytes]:
     """A model file from anyone (the service, `conquer.save`) as settings and the state to start from.
 
-    Counts go on from the file's; names of people stay behind, because this model's log does not know them.
+    Counts begin anew, and names of people stay behind, because this model's log does not know them.
     """
     try:
         learner, extra, arrays = saving.loads(data, largest_dim=_LARGEST_DIM)
         featurizer = pick_learner.stored_featurizer(extra, arrays)
-        features, tally = FeatureSettings(learner.dim), Tally()
+        features = FeatureSettings(learner.dim)
         if (service := extra.get("service")) is not None:
             settings = msgspec.convert(service["settings"], ModelSettings)
-            tally = read_tally(service["tally"], _LARGEST_COUNT)
         else:
             if featurizer is not None:
                 learn = None if featurizer.learn is None else list(featurizer.learn)
@@ -144,14 +126,11 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
             raise ValueError(f"the learner has {learner.dim} features, its settings have {settings.features.dim}")
         pick_settings.check_settings(settings)
-        tally.people = {}
-        # Rows that could not be read are another log's.
-        tally.quarantined, tally.reasons = 0, []
         if (weighing := believer(learner)) is not None:
             # All at once: what is known of each voter stays theirs, under no name.
             names = weighing.table.names
             numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in names))}
             weighing.table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in names.items()}
-        return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
+        return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(Tally()).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None

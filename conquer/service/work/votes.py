@@ -30,7 +30,6 @@ _READ = 200
 """Votes read in one slice of long work, and looked up in one turn."""
 _BYTES = 1 << 20
 """Bytes of votes looked up in one turn."""
-_REST = "each with its own copy of them; send the rest in another request"
 _json = msgspec.json.Encoder().encode
 Known = Mapping[str, tuple[Item, Group]]
 """The model's own items by id, each with its group."""
@@ -71,27 +70,24 @@ def learn_votes(
     reader, pool = run(_state)
     known = {item.id: (item, group) for group in pool for item in group.items}
     votes: list[ReadVote] = []
-    stored = cells = 0
+    totals = [0, 0, 0]
+    bounds = (MOST, "votes"), (STORED, "bytes of items, each vote with its own copy"), (CELLS, "features of these")
     try:
         # A small compressed file may contain more than fits in memory.
         if is_compressed(data) or (part := sniff(data)).form not in ("table", "jsonl", "json"):
             raise invalid("the file must be CSV, JSON lines or a JSON array, and not compressed")
         reading = VoteReading(part, kind=kind, content=content, known=known or None)
         for number, one in enumerate(reading, 1):
-            if len(votes) + one.count > MOST:
-                raise ValueError(f"line {one.line}: a request has at most {MOST:,} votes; send the rest in another")
             try:
                 vote = _vote(one, reading.content or "ids", known, reader)
             except (msgspec.ValidationError, ValueError) as error:
                 raise ValueError(f"line {one.line}: {in_words(str(error))}") from None
+            sizes = (1, vote.stored, vote.cells)
+            totals = [total + one.count * size for total, size in zip(totals, sizes, strict=True)]
+            for total, (most, what) in zip(totals, bounds, strict=True):
+                if total > most:
+                    raise ValueError(f"line {one.line}: at most {most:,} {what} in a request; send the rest in another")
             votes += [vote] * one.count
-            stored, cells = stored + one.count * vote.stored, cells + one.count * vote.cells
-            if stored > STORED:
-                bound = f"a request's votes take at most {STORED:,} bytes with their items"
-                raise ValueError(f"line {one.line}: {bound}, {_REST}")
-            if cells > CELLS:
-                bound = f"the items of a request's votes have at most {CELLS:,} features"
-                raise ValueError(f"line {one.line}: {bound}, {_REST}")
             if number % _READ == 0:
                 yield
     except (ValueError, OSError) as error:

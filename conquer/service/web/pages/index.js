@@ -1,18 +1,17 @@
 import { curve } from "/static/curve.js";
-import { api, begin, find, growth, make, percent, stranded, whole } from "/static/shell.js";
+import { api, begin, find, make, percent, stranded, whole } from "/static/shell.js";
 import { lines, question as example } from "/static/example.js";
 
 const me = await begin();
 
 function card({ name, title, paused, settings, summary }) {
-  const parse = settings.task === "parse", measured = summary.measured;
-  const picture = parse ? measured.length > 1 && growth(measured, true) : summary.rounds > 0 && curve(summary.curve.bins, true);
+  const parse = settings.task === "parse", picture = !parse && summary.rounds > 0 && curve(summary.curve.bins, true);
   const facts = parse
-    ? [measured.length ? `${percent(measured.at(-1).uas)} right heads` : `${whole(summary.questions)} questions`]
+    ? [`${whole(summary.questions)} questions`]
     : [`${whole(summary.rounds)} rounds`, summary.rounds && `${percent(summary.query_rate)} asked`];
   return make("a", { class: "card entry", href: `/models/${encodeURIComponent(name)}` },
     make("header", {}, make("b", { dir: "auto" }, title || name), make("span", { class: "tag" }, paused ? "paused" : settings.algorithm ?? "gnr")),
-    picture || make("p", { class: "note blank" }, summary.rounds ? "Nothing to draw yet." : "No rounds yet."),
+    picture || make("p", { class: "note blank" }, summary.rounds ? "A dependency parser." : "No rounds yet."),
     make("div", { class: "legend" }, ...[`${whole(summary.answers.learnt)} learnt`, ...facts].filter(Boolean).map((text) => make("span", {}, text))));
 }
 

@@ -2,6 +2,7 @@
 import { api, find, make, whole } from "/static/shell.js";
 
 const day = (at) => new Date(at * 1000).toLocaleDateString("en-GB", { dateStyle: "medium" });
+const holds = ({ expires, uses, used }) => (expires == null || expires * 1000 > Date.now()) && (uses == null || used < uses);
 const came = ({ used, uses }) => (uses == null ? whole(used) : `${whole(used)} of ${whole(uses)}`);
 
 export async function invitations(base) {
@@ -10,7 +11,7 @@ export async function invitations(base) {
     const { invitations: links } = await api("GET", place);
     find("links").hidden = !links.length;
     find("linkrows").replaceChildren(...links.map((one) => make("tr", {}, ...[one.note || "–", day(one.created), one.expires == null ? "no end" : day(one.expires), came(one)].map((text) => make("td", { dir: "auto" }, text)),
-      make("td", { class: "note" }, one.holds ? "open" : "run out"),
+      make("td", { class: "note" }, holds(one) ? "open" : "run out"),
       make("td", {}, make("button", { type: "button", onclick: () => back(one), "aria-label": `Revoke the link ${one.note || one.id}` }, "Revoke")))));
   }
   async function back(one) {

@@ -2,7 +2,7 @@ import { curve, LEAST } from "/static/curve.js";
 import { invitations } from "/static/invite.js";
 import { answers, flags } from "/static/latest.js";
 import { lead } from "/static/lead.js";
-import { api, begin, call, find, growth, make, pathPart, percent, stranded, whole } from "/static/shell.js";
+import { api, begin, call, find, make, pathPart, percent, stranded, whole } from "/static/shell.js";
 import { hasBoard } from "/static/standing.js";
 import { words } from "/static/words.js";
 
@@ -18,10 +18,10 @@ const decimals = (value, places) => (value == null ? "–" : value.toFixed(place
 const row = (who, ...cells) => make("tr", {}, make("td", { dir: "auto", class: "who" }, who), ...cells.map((cell) => make("td", { class: "number" }, cell)));
 const agreed = ({ answers, agreement }) => (answers ? `${percent(agreement)} of ${whole(answers)}` : "–");
 
-function numbers({ settings, summary }, parser) {
+function numbers({ settings, summary }, progress) {
   const common = { "seconds an answer": decimals(summary.seconds_per_answer, 1), "agree with themselves": agreed(summary.planted), "agree with others": agreed(summary.planted_between) };
   if (settings.task === "parse") {
-    return { "answers learnt": whole(summary.answers.learnt), "right heads (UAS)": percent(parser?.uas), "words asked about": parser ? `${whole(parser.asked)} of ${whole(parser.words)}` : "–", "held-out sentences": whole(parser?.held_out ?? 0), ...common };
+    return { "answers learnt": whole(summary.answers.learnt), "words asked about": `${whole(progress.covered)} of ${whole(progress.pairs)}`, ...common };
   }
   return { "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate), "first choice preferred": percent(summary.first_preferred), ...common };
 }
@@ -38,7 +38,7 @@ function pool(told) {
 }
 
 const update = mayChange ? lead(name, base, () => refresh()) : () => {};
-let seen = null, told = {}, learnt = 0;
+let seen = null, progress = null, learnt = 0;
 async function refresh() {
   const model = await api("GET", base), { settings, summary } = model;
   call(model.title || name);
@@ -49,18 +49,17 @@ async function refresh() {
   learnt = summary.answers.learnt + (summary.votes ?? 0);
   const parse = settings.task === "parse";
   document.body.classList.toggle("parser", parse);
-  const parser = parse ? await api("GET", `${base}/parser`) : null;
+  // Only an answer, an item or a pause changes it, and all but items are in the log.
+  if (model.position !== seen) progress = await api("GET", `${base}/progress`);
+  const told = pool(progress);
   const refused = Object.entries(summary.answers.ignored).map(([reason, count]) => `${whole(count)} ${reason.replace("_", " ")}`).join(", ");
   find("go").href = `/${settings.task ?? "pick"}/${encodeURIComponent(name)}`;
   find("board").hidden = !hasBoard(settings);
   find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnr"} on a ${settings.model ?? "diagonal"} model`) +
     (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} undone` : "");
-  find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
+  find("tiles").replaceChildren(...Object.entries(numbers(model, progress)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
   find("curve").replaceChildren(curve(summary.curve.bins));
   find("legend").hidden = summary.answers.learnt < LEAST;
-  if (parser) find("uas").replaceChildren(parser.held_out ? growth(summary.measured) : make("p", { class: "note" }, "Add sentences with trees to watch the parser improve on them."));
-  // Only an answer, an item or a pause changes it, and all but items are in the log.
-  if (!parse && model.position !== seen) told = pool(await api("GET", `${base}/progress`));
   const people = Object.entries(summary.people).sort((a, b) => b[1].answers - a[1].answers);
   find("persons").hidden = !people.length;
   find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), ...(parse ? [] : [told[who] ?? "–"]), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
@@ -70,12 +69,9 @@ async function refresh() {
 }
 
 const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
-find("heldout").addEventListener("change", async () => {
-  try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await refresh(); } catch (error) { problem(error); }
-});
 find("manage").hidden = !mayChange;
 const parsing = await refresh().catch(problem);
-setInterval(() => { if (!document.hidden) refresh().catch(problem); }, parsing ? 5000 : 2000);
+setInterval(() => { if (!document.hidden) refresh().catch(problem); }, 2000);
 if (!parsing) {
   await words(base, learnt).catch(problem);
   setInterval(() => { if (!document.hidden) words(base, learnt).catch(problem); }, 10000);

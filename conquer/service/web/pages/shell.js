@@ -97,15 +97,3 @@ export function axes(chart, w, h, left, bottom, y, from, to) {
 }
 
 export const frame = (small) => (small ? [280, 56, 0, 2] : innerWidth < 600 ? [360, 190, 40, 26] : [720, 240, 40, 26]);
-
-// A parser's share of right heads over the answers it has learnt.
-export function growth(measured, small = false) {
-  const [w, h, left, bottom] = frame(small), most = Math.max(1, ...measured.map((one) => one.answers));
-  const last = measured.at(-1);
-  const chart = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "img", "aria-label": `right heads on held-out sentences, now ${percent(last?.uas)}` });
-  const x = (answers) => left + 4 + ((w - left - 12) * answers) / most, y = (share) => 6 + (h - bottom - 6) * (1 - share);
-  if (!small) axes(chart, w, h, left, bottom, y, "first answer", `${whole(most)} answers`);
-  chart.append(draw("polyline", { points: measured.map((one) => `${x(one.answers)},${y(one.uas)}`).join(" "), class: "won" }));
-  if (last) chart.append(draw("circle", { cx: x(last.answers), cy: y(last.uas), r: small ? 3 : 4.5, class: "now" }));
-  return chart;
-}

@@ -28,7 +28,7 @@ export async function words(base, learnt) {
     note.textContent = `Words are shown from ${LEAST} answers on; there ${learnt === 1 ? "is" : "are"} ${whole(learnt)}.`;
     return;
   }
-  const told = await api("GET", `${base}/features?count=200&spread=1`);
+  const told = await api("GET", `${base}/features?count=200`);
   const [liked, disliked] = [told.liked, told.disliked].map((list) => list.filter((one) => standsOut(one) && !isPlain(one.name)).slice(0, SHOWN));
   const largest = Math.max(1e-9, ...[...liked, ...disliked].map(({ weight }) => Math.abs(weight)));
   note.textContent = liked.length || disliked.length

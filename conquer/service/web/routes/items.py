@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.model.schemas import UPLOADED, Format, Identifier, ModelSettings, Strict
+from conquer.service.model.schemas import UPLOADED, Format, Identifier, Line, ModelSettings, Strict
 from conquer.service.store import images
 from conquer.service.web.endpoint import Call, Routes, reply
 from conquer.service.work import tasks
@@ -37,16 +37,15 @@ _IMAGE_HEADERS = {
 
 
 class ItemsQuery(Strict):
-    """`held_out`: sentences to measure a parser with; `text`: the column of texts."""
+    """`text`: the column of texts."""
 
-    held_out: bool = False
     text: str | None = None
 
 
 class VotesQuery(Strict):
     """`id` names the file, by default a digest of it; `kind`: of its voters; `content`: what its items are."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    id: Annotated[str, Meta(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")] | None = None
     kind: Literal["person", "judge"] = "person"
     content: str | None = None
 
@@ -79,10 +78,9 @@ class TaskInfo(msgspec.Struct, omit_defaults=True):
 async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
     names = await call.read(lambda connection, header: images.by_file(connection, header.id))
-    file = tasks.ItemFile(body, query.held_out, query.text, images=names)
 
-    def read_file(settings: ModelSettings, first: int) -> FileReading:
-        return tasks.find(settings.task).read_file(settings, file._replace(first=first))
+    def read_file(settings: ModelSettings) -> FileReading:
+        return tasks.find(settings.task).read_file(settings, body, query.text, names)
 
     await call.loaded()
     uploaded: Uploaded = await call.long(upload(functools.partial(call.now, learns=False), read_file))
@@ -136,14 +134,8 @@ async def read_progress(call: Call) -> Progress:
 )  # fmt: skip
 async def add_votes(call: Call, body: bytes, query: VotesQuery) -> VotesReply:
     """Learn a file of votes: CSV, JSON lines or a JSON array; sent again it changes nothing."""
-    mark = query.id
-    if mark is not None and not all(c.isalnum() or c in "._-" for c in mark):
-        raise invalid(f"id must be 1 to 100 letters, digits, '.', '_' or '-', got {mark!r}")
-    if not body:
-        raise invalid("the body must be a file of votes, got nothing")
-
     await call.loaded()
-    job = learn_votes(call.now, body, name=mark, kind=query.kind, content=query.content)
+    job = learn_votes(call.now, body, name=query.id, kind=query.kind, content=query.content)
     learnt: VotesReply = await call.long(job)
     return learnt
 
@@ -173,7 +165,7 @@ async def task(call: Call) -> TaskInfo:
 class ImageQuery(Strict):
     """`file`: the name by which a file of items refers to the image."""
 
-    file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    file: Annotated[Line, Meta(min_length=1)] | None = None
 
 
 class UploadedImage(msgspec.Struct):
@@ -188,25 +180,22 @@ class UploadedImage(msgspec.Struct):
 @routes.add("POST", "/v1/models/{name}/images", "admin", limit=_LARGEST_IMAGE)
 async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedImage:
     """Add an image: PNG, JPEG, WebP or GIF."""
-    data, file = body, query.file
-    name = images.name_of(data)
+    name = images.name_of(body)
     if name is None:
-        raise invalid(f"an image must be PNG, JPEG, WebP or GIF, got {data[:12]!r}")
-    if file is not None and not file.isprintable():
-        raise invalid(f"file must be a name of printable characters, got {file[:80]!r}")
+        raise invalid(f"an image must be PNG, JPEG, WebP or GIF, got {body[:12]!r}")
 
     def work(turn: Turn) -> None:
         connection, model = turn.connection, turn.state.id
         count, size = images.used(connection, model, besides=name)
-        if count >= _MOST_IMAGES or size + len(data) > _IMAGE_ROOM:
+        if count >= _MOST_IMAGES or size + len(body) > _IMAGE_ROOM:
             raise conflict(
                 "no_room",
                 f"a model has at most {_MOST_IMAGES} images of {_IMAGE_ROOM} bytes together, has {count} of {size}",
             )
-        images.write(connection, model, name, file, data, turn.now)
+        images.write(connection, model, name, query.file, body, turn.now)
 
     await call.on_model(work)
-    return UploadedImage(name, images.KINDS[name.rpartition(".")[2]], len(data), file)
+    return UploadedImage(name, images.KINDS[name.rpartition(".")[2]], len(body), query.file)
 
 
 @routes.add("GET", "/v1/models/{name}/images/{image}", "answer|read", kind="image/*")

@@ -45,7 +45,6 @@ class ModelChanges(Strict):
 
 class FeaturesQuery(Strict):
     count: Annotated[int, Meta(ge=1, le=1000)] = 15
-    spread: bool = False
 
 
 @routes.add(
@@ -131,7 +130,7 @@ async def delete_model(call: Call) -> Response:
         if begun or (isinstance(error, RefusalError) and (error.kind in _NO_DELETION or error.code in _NOT_NOW)):
             raise
         await call.on_store(remove)
-    call.server.deleted.set()
+    call.server.deletions += 1
     engine.alarms.forget(call.model)
     call.server.meters.forget(call.model)
     # Its links end, also if another model gets its name.
@@ -149,8 +148,6 @@ async def export_model(call: Call) -> Response:
 @routes.add("PUT", "/v1/models/{name}/file", "admin", status=201, limit="upload_bytes")
 async def import_model(call: Call, body: bytes) -> ModelInfo:
     """Import a model file, of export or conquer.save, as a new model with an empty log."""
-    if not body:
-        raise invalid("the body must be a model file, got nothing")
     settings, pieces = await call.long(functools.partial(_packed, body))
     limits, owner = call.server.engine.limits, call.key.id
     await call.on_store(lambda connection: create(connection, call.model, settings, pieces, owner, limits))
@@ -172,5 +169,5 @@ async def model_features(call: Call, query: FeaturesQuery) -> Insight:
     model, known = await call.on_model(lambda turn: (turn.state.id, turn.state.learner.insight()), reads=True)
     if known is None:
         return Insight([], [])
-    found: Insight = await call.brief(insight(call.server.database, model, known, query.count, query.spread))
+    found: Insight = await call.brief(insight(call.server.database, model, known, query.count))
     return found

@@ -1,4 +1,4 @@
-"""What a model has learnt and from what: boards, rankings, voters, and the log; a parser's progress and files.
+"""What a model has learnt and from what: boards, rankings, voters, and the log; a parser's files.
 
 The parser's own modules are imported where they are used: that takes a while, and few servers need them.
 """
@@ -6,7 +6,7 @@ The parser's own modules are imported where they are used: that takes a while, a
 import functools
 import io
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,7 +18,7 @@ from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
 from conquer.service.model.pick_learner import PickLearner
-from conquer.service.model.schemas import NO_CONTEXT, Group, Identifier, RawContext, RawItems, Strict
+from conquer.service.model.schemas import NO_CONTEXT, Identifier, RawContext, RawItems, Strict
 from conquer.service.web.endpoint import Call, Routes, attachment
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look, RankingReply, rank
@@ -156,21 +156,6 @@ async def erase(call: Call, body: EraseRequest) -> Gone:
     await call.replayed(generation)
     found: Gone = gone
     return found
-
-
-@routes.add("GET", "/v1/models/{name}/parser", "read", reply=dict[str, Any])
-async def parser_progress(call: Call) -> Any:
-    """A parser's progress."""
-    from conquer.service.work.parse_results import measure, progress
-
-    def work(turn: Turn) -> tuple[list[Group], int, list[tuple[int, float, int]]]:
-        tally = turn.state.tally
-        return list(groups_of(turn)), sum(map(len, tally.asked.values())), list(tally.history)
-
-    await call.loaded()
-    await call.long(functools.partial(measure, call.server.engine, call.model))
-    known = await call.on_model(work)
-    return await call.brief(lambda: progress(*known))
 
 
 @routes.add("GET", "/v1/models/{name}/trees", "read", kind="text/plain")

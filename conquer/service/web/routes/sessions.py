@@ -122,37 +122,20 @@ class InvitationRequest(Strict):
     hours: Annotated[float, Meta(gt=0, le=_HOURS)] | None = None
 
 
-class InvitationInfo(msgspec.Struct):
-    """A link in the list; `holds`: it has not expired and one more person may join."""
-
-    id: str
-    note: str
-    created: float
-    expires: float | None
-    uses: int | None
-    used: int
-    holds: bool
-
-
 class NewInvitation(msgspec.Struct):
     """A new link: `path` on this server contains its secret, which is not shown again."""
 
-    invitation: InvitationInfo
+    invitation: Invitation
     path: str
 
 
 class InvitationList(msgspec.Struct):
-    invitations: list[InvitationInfo]
+    invitations: list[Invitation]
 
 
 class Joining(Strict):
     token: Annotated[str, Meta(max_length=200)]
     name: Annotated[str, Meta(max_length=60, pattern=_NAME)] = ""
-
-
-def _info(link: Invitation) -> InvitationInfo:
-    holds = link.holds(time.time()) and (link.uses is None or link.used < link.uses)
-    return InvitationInfo(link.id, link.note, link.created, link.expires, link.uses, link.used, holds)
 
 
 @routes.add(
@@ -170,14 +153,14 @@ async def make_invitation(call: Call, body: InvitationRequest) -> NewInvitation:
 
     made, secret = await call.on_model(work)
     await call.server.refresh_now()
-    return NewInvitation(_info(made), f"/join#{secret}")
+    return NewInvitation(made, f"/join#{secret}")
 
 
 @routes.add("GET", "/v1/models/{name}/invitations", "admin")
 async def list_invitations(call: Call) -> InvitationList:
     """The links of a model."""
     links = await call.read(lambda connection, _: all_invitations(connection, call.model))
-    return InvitationList([_info(link) for _, link in links])
+    return InvitationList([link for _, link in links])
 
 
 @routes.add("DELETE", "/v1/models/{name}/invitations/{invitation}", "admin", status=204)
