@@ -314,14 +314,15 @@ export interface LatestReply {
 /**
  * An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
  *
- * `word`: of a parse question.
+ * An item is its id, label, image and format, and its text or features, cut after 500 characters; of a parse question
+ * a word, and `word` is the one whose head is asked for.
  */
 export interface LatestRow {
   position: number;
   at: number;
   event: string | null;
   voter: string | null;
-  items: ShownText[];
+  items: Item[];
   context?: string | null;
   word?: string | null;
   winner?: string | null;
@@ -329,15 +330,6 @@ export interface LatestRow {
   reason?: string | null;
   comment?: string | null;
   settled?: boolean | null;
-}
-
-/** An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone. */
-export interface ShownText {
-  id: string;
-  text: string | null;
-  label?: string | null;
-  image?: string | null;
-  format?: string | null;
 }
 
 /** Rounds and answers taken over, and rows passed over by kind. */

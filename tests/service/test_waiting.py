@@ -172,7 +172,7 @@ def test_a_digest_counts_once_its_row_is_committed(local, monkeypatch) -> None:
 
             def breaks(turn):
                 turn.state.compares = True
-                turn.append(records.Measured(1, 0.5, 1), None)
+                turn.append(records.Flagged("odd"), None)
                 assert turn.state.digests
                 raise OSError("gone")
 

@@ -80,8 +80,8 @@ _PAUSE = 0.0005
 """Seconds between two batches, in which the event loop reads requests that have arrived: commits are fewer."""
 _FIRST = 16
 """Requests of a quick model that run together at first; those of others begin with one, whose time is unknown."""
-_NEAR = 2000
-"""Rows of another server that are replayed inside a batch; more are replayed by the loading thread."""
+_NEAR, _STEP = 2000, 20
+"""Rows of another server that are replayed inside a batch, for 25 ms; more are replayed by the loading thread."""
 _AGAIN, _TRIES = 0.05, 100
 """Seconds until work that another server keeps from its model is tried again, and how often."""
 _CONFLICT = 20
@@ -430,8 +430,10 @@ class Engine:
         state, behind = self.models[header.name], header.position - self.models[header.name].position
         same = state.id == header.id and behind >= 0 and header.base <= state.position
         try:
-            if same and behind <= _NEAR:
-                catch_up(connection, state, header.position, self.settings.events_cached)
+            end = time.perf_counter() + _SLICE
+            while same and behind <= _NEAR and state.position < header.position and time.perf_counter() < end:
+                catch_up(connection, state, header.position, self.settings.events_cached, _STEP)
+            if same and state.position == header.position:
                 for position in state.unreadable:
                     snapshots.drop(connection, state.id, position, position)
                 state.unreadable = []

@@ -70,6 +70,7 @@ def warm() -> None:
             for context in (b"null", b'{"hour":3.0}'):
                 read = learner.read(items, context)
                 learner.learn(read, learner.choose(read, 0)[0], 1.0)
+                learner.scored(read)
         if batch := batch_learner(learner.learner):
             batch.choose_all(read.rows, [0, 2], [0])
             batch.learn_all(read.rows, np.array([[0, 1]]), [1.0], [0], [0])

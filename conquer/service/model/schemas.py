@@ -37,7 +37,6 @@ Parameter = (
 """What a parameter can be: nothing nested, no number of more digits than a machine's."""
 ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
-_encode = msgspec.json.Encoder().encode
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PATTERN = re.compile(r"matching regex (['\"]).*?\1(?= - at |$)", re.DOTALL)
 Format = Literal["plain", "markdown", "code"]
@@ -146,7 +145,18 @@ class Item(Strict):
 
 def bytes_of(item: Item) -> int:
     """Bytes of an item in memory, roughly."""
-    return 500 + 2 * len(_encode(item)) + 200 * (len(item.features or ()) + len(item.meta or ()))
+    words = len(item.text or "") + len(item.label or "") + len(item.image or "")
+    entries = [*(item.features or {}).items(), *(item.meta or {}).items()]
+    return (
+        500 + 2 * words + 32 * len(item.vector or ()) + sum(200 + 2 * len(name) + _long(one) for name, one in entries)
+    )
+
+
+def _long(value: Any) -> int:
+    """Bytes of a feature's or meta's value beyond those of a number."""
+    if isinstance(value, list):
+        return sum(60 + 2 * len(word) for word in value)
+    return 2 * len(value) if isinstance(value, str) else 0
 
 
 class Group(Strict):

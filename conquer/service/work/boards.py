@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,8 @@ from sqlalchemy import Connection
 
 from conquer.boards import Interval
 from conquer.learners.believer import believer
+from conquer.learners.conquer import Conquer
+from conquer.learners.learner_board import check_board
 from conquer.models.full import Full
 from conquer.rows import SparseRows, stack
 from conquer.service.engine.engine import Engine
@@ -23,6 +25,7 @@ from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Decision, Voted
 from conquer.service.model.schemas import Group, Item, Value
 from conquer.service.store import log
+from conquer.service.work.decisions import check_cost
 from conquer.service.work.pool import groups_of
 
 WAITING = 16
@@ -117,6 +120,7 @@ def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
     if not isinstance(learner, PickLearner):
         raise conflict("no_ranking", f"model {turn.state.name!r} does not rank items")
     read = learner.read(items, context, room)
+    check_cost(learner, read, turn.limits.operations)
     scores = learner.scored(read)
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
     return RankingReply([RankedItem(read.ids[k], scores[k]) for k in order])
@@ -230,8 +234,12 @@ def _copied(turn: Turn, look: Look) -> BoardCopy:
     if not isinstance(learner, PickLearner):
         raise conflict("no_board", f"model {turn.state.name!r} does not rank items: it has no board")
     try:
-        # A board of one empty row takes no time, and is refused where any other is.
-        learner.learner.board(SparseRows([0, 0], [], [], learner.learner.dim), interval=look.interval)
+        believing = believer(learner.learner)
+        inner: Any = learner.learner if believing is None else believing.learner
+        if isinstance(inner, Conquer):
+            check_board(inner, look.interval)
+        else:
+            inner.board(SparseRows([0, 0], [], [], inner.dim), interval=look.interval)
     except (ValueError, TypeError) as error:
         remedy = "over HTTP: create a model with 'full' or 'kernel' and replay this one's ledger into it"
         raise conflict("no_board", f"{error}; {remedy}") from None

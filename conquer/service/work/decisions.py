@@ -173,10 +173,12 @@ def begin(turn: Turn, rounds: Sequence[NewRound]) -> list[Event | RefusalError]:
         one.read = read
     found: dict[int, Event | RefusalError] = {}
     for place, one in enumerate(rounds):
-        if isinstance(one.read, RefusalError):
-            found[place] = one.read
-        elif (cost := learner.cost(one.read)) > most:
-            found[place] = _too_costly(cost, most)
+        try:
+            if isinstance(one.read, RefusalError):
+                raise one.read
+            check_cost(learner, one.read, most)
+        except RefusalError as refusal:
+            found[place] = refusal
     failures = 0
     while left := [place for place in range(len(rounds)) if place not in found]:
         part = left if failures <= _FAILURES else left[:1]
@@ -216,10 +218,13 @@ def _logged(turn: Turn, rounds: Sequence[NewRound], chosen: Sequence[Chosen]) ->
     return events
 
 
-def _too_costly(cost: float, most: int) -> RefusalError:
-    message = f"choosing among these items takes about {cost:,.0f} multiply-adds, at most {most:,} are allowed: "
-    message += "send fewer items or features, or use a diagonal model or a smaller budget"
-    return RefusalError(Kind.INVALID, "too_costly", message)
+def check_cost(learner: ServedLearner, read: Any, most: int) -> None:
+    """Raise RefusalError if scoring these items takes longer than a request may hold up the others."""
+    cost = learner.cost(read)
+    if cost > most:
+        message = f"these items take about {cost:,.0f} multiply-adds, at most {most:,} are allowed: "
+        message += "send fewer items or features, or use a diagonal model or a smaller budget"
+        raise RefusalError(Kind.INVALID, "too_costly", message)
 
 
 def reply(event: Event) -> ChooseReply:

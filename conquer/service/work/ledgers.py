@@ -104,8 +104,10 @@ def feed(lines: Iterable[Line], run: Run) -> Generator[None, None, Replayed]:
                 message = f"row {row.position} cannot be learnt: {type(error).__name__}: {error!s:.200}"
                 raise invalid(message) from None
     for part in batches:
-        yield
-        done.learnt += run(partial(_write, part=part, gone=gone, first=part is batches[0]))
+        while part:
+            yield
+            taken, learnt = run(partial(_write, part=part, gone=gone, first=part is batches[0]))
+            part, done.learnt = part[taken:], done.learnt + learnt
     return done
 
 
@@ -118,11 +120,16 @@ def _is_taken(row: Line, undone: bool, answered: Container[str | None]) -> bool:
     return row.kind == "choose" or (row.kind == "answer" and not undone)
 
 
-def _write(turn: Turn, part: list[Line], gone: Container[int], first: bool) -> int:
-    """Append rows; returns how many answers were learnt."""
+def _write(turn: Turn, part: list[Line], gone: Container[int], first: bool) -> tuple[int, int]:
+    """Append rows until the turn is over; returns how many, and how many answers were learnt."""
     if first:
         _check_fresh(turn.state)
-    return sum(_take(turn, row, row.position in gone) for row in part)
+    learnt = 0
+    for number, row in enumerate(part):
+        if number and turn.is_over:
+            return number, learnt
+        learnt += _take(turn, row, row.position in gone)
+    return len(part), learnt
 
 
 def _check_fresh(state: ModelState) -> None:

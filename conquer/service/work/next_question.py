@@ -18,7 +18,7 @@ from conquer.service.model.schemas import ChooseReply, Group, Item
 from conquer.service.store import log
 from conquer.service.store.schema import leases
 from conquer.service.work.boards import BoardReply
-from conquer.service.work.decisions import NewRound, begin, reply
+from conquer.service.work.decisions import NewRound, begin, check_cost, reply
 from conquer.service.work.pair_coverage import PairCoverage, coverage_of
 from conquer.service.work.pool import groups_of
 from conquer.tickets import stream, ticket
@@ -99,7 +99,9 @@ def _question(turn: Turn, event: Event, answered: int) -> Question:
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
     """Rounds drawn from the pool until one has a question; rounds without one are logged like any other."""
     state = turn.state
-    for _ in range(state.learner.draws):
+    for number in range(state.learner.draws):
+        if number and turn.is_over:
+            return None
         rng = random.Random(ticket(stream("pool", state.settings.seed), state.tally.ordinal))
         drawn = state.learner.draw(rng, pool, busy, state.tally.asked, may)
         if drawn is None:
@@ -121,7 +123,8 @@ def _narrowed(turn: Turn, drawn: Group, voter: str, may: May | None) -> NewRound
     learner, items, context = turn.state.learner, list(drawn.items), _json(drawn.context)
     while True:
         raw = _json(items)
-        read = learner.read(raw, context)
+        read = learner.read(raw, context, turn.limits.cells)
+        check_cost(learner, read, turn.limits.operations)
         found = NewRound(raw, context, voter=voter, read=read)
         if may is None or len(items) == 2:
             return found
