@@ -1,4 +1,4 @@
-"""`decide`: the only code that chooses and answers, for single requests and batches alike."""
+"""Choosing and answering, for single requests, batches and pools alike: `begin` opens rounds, `ModelState` learns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
