@@ -20,7 +20,7 @@ def fit(
     items: Annotated[Path | None, typer.Option(help="A file of the items behind the ids.")] = None,
     algorithm: Annotated[str, typer.Option(help="The algorithm; see: conquer algorithms.")] = "gnr",
     model: Annotated[
-        str | None, typer.Option(help="full, diagonal or kernel. Not given: full up to 2,048 features.")
+        str | None, typer.Option(help="full, diagonal or kernel. Not given: full up to 2,048 features or 5,000 ids.")
     ] = None,
     lam: Annotated[float | None, typer.Option(help="The regularisation of the weights.")] = None,
     update: Annotated[str | None, typer.Option(help="Of a diagonal model: implicit, margin or coordinate.")] = None,
@@ -28,7 +28,10 @@ def fit(
     content: Annotated[
         str | None, typer.Option(help="What items are if files do not show it: ids, texts, dicts or vectors.")
     ] = None,
-    columns: Annotated[str | None, typer.Option(help="first=NAME,second=NAME,winner=NAME,voter=NAME,...")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="first=NAME,second=NAME,winner=NAME,... or winner=NAME,loser=NAME,...; question=ID+TURN."),
+    ] = None,
     kind: Annotated[str, typer.Option(help="Kind of voter when no column has it: person or judge.")] = "person",
     both_bad: Annotated[str, typer.Option(help="How to count 'both are bad': skip or tie.")] = "skip",
     context: Annotated[bool, typer.Option(help="Cross every vote's context with its two items.")] = False,
@@ -43,6 +46,10 @@ def fit(
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")
     ] = False,
+    most: Annotated[int | None, typer.Option(help="Keep the votes among this many ids, those in most votes.")] = None,
+    believe: Annotated[
+        str | None, typer.Option(help="voters: weigh each voter by the others' answers; people: judges by people's.")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler that sums parts.")] = None,
 ) -> None:
     """Learn from a file of votes and write a model."""
@@ -58,14 +65,18 @@ def fit(
 
     started, tally = perf_counter(), VoteTally()
     options: dict[str, Any] = {"model": model, "content": content, "kind": kind, "both_bad": both_bad}
-    options |= {name: value for name, value in (("lam", lam), ("update", update)) if value is not None}
+    options |= {
+        name: value for name, value in (("lam", lam), ("update", update), ("believe", believe)) if value is not None
+    }
     with showing("reading votes") as progress:
         session = learn(
             votes, items, algorithm=algorithm, dim=dim, columns=named_columns(columns), context=context,
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
-            one_by_one=one_by_one, tally=tally, progress=progress, **options,
+            one_by_one=one_by_one, most=most, tally=tally, progress=progress, **options,
         )  # fmt: skip
         save(session, out)
+    for note in tally.notes:
+        typer.echo(f"read {note}", err=True)
     for problem in tally.problems:
         typer.echo(f"refused: {problem}", err=True)
     learner, catalog = session.learner, session.catalog

@@ -48,6 +48,7 @@ def fit(
     contradictions: bool = False,
     strict: bool = True,
     one_by_one: bool = False,
+    most: int | None = None,
     seed: int = 0,
     jobs: int = 1,
     cluster: str | None = None,
@@ -67,7 +68,8 @@ def fit(
         items names that item; where ids are whole numbers, strengths are floats.
     items: {id: item}, rows with an `id`, or a file of these, where votes name texts, dicts or vectors by id.
     algorithm: the name of the algorithm that learns; `conquer.algorithms` lists them.
-    model: "full", "diagonal" or "kernel". By default full up to 2,048 features.
+    model: "full", "diagonal" or "kernel". By default full up to 2,048 features or 5,000 ids; more ids need `most`, or
+        a model by name.
     dim: columns of texts and dicts, 2**20 by default.
     featurizer: makes the rows of texts and dicts.
     context: cross the context of each vote with its two items.
@@ -78,6 +80,7 @@ def fit(
     contradictions: take two answers of one voter to one question as two votes; by default they are refused.
     strict: refuse the first bad row; otherwise bad rows are left out and listed in `tally`.
     one_by_one: learn vote by vote where sums would do, as boards with "proved" intervals need it.
+    most: keep the votes among the `most` ids that are in most votes, where there are more ids.
     seed: seed for the session's choices.
     jobs, cluster: the number of processes, or the address of a Dask scheduler, that sum parts of the votes.
     tally: filled with the numbers of votes, ties, skips and refused rows.
@@ -105,22 +108,29 @@ def fit(
     report = progress or (lambda what, total, done: None)
     options: dict[str, Any] = {"content": content, "columns": columns, "kind": kind, "both_bad": both_bad}
     options["strict"] = strict
+    tally = VoteTally() if tally is None else tally
     sources = _sources(votes)
     contents = None if items is None else _items(items)
     width = 0
     if contents is not None:
         options |= {"content": "ids", "known": frozenset(contents)}
     else:
-        options["content"], width = _peek(sources, options)
+        options["content"], width = _peek(sources, options, tally)
     maker = _maker(options["content"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
     recipe = _Recipe(algorithm, model, parameters, seed, one_by_one)
     by_id = not context and (maker is None or contents is not None)
+    if most is not None and (maker is not None or most < 2):
+        raise ValueError(f"most must be a number of ids from 2, of votes between ids, got {most!r}")
     # Whatever can be refused is refused before anything is read.
     learner = recipe.learner(2 if maker is None else maker.dim)
     tasks = [PartTask(source, options, None if by_id else maker, contradictions=contradictions) for source in sources]
-    tally = VoteTally() if tally is None else tally
     if by_id:
         total = _sum(tasks, report, jobs, cluster)
+        if most is not None and isinstance(total.sums, PairCounts) and len(total.sums.names) > most:
+            tally.notes.append(f"{len(total.sums.names):,} ids: kept the {most:,} that are in most votes")
+            kept = frozenset(total.sums.frequent(most))
+            tasks = [replace(task, options={**task.options, "kept": kept}) for task in tasks]
+            total = _sum(tasks, report, jobs, cluster)
         tally.add(total.tally)
         return _from_pairs(recipe, tasks, total, maker, dim, report)
     assert maker is not None
@@ -145,8 +155,8 @@ class _Recipe:
     seed: int
     one_by_one: bool
 
-    def learner(self, dim: int) -> Learner:
-        return learner_of(self.algorithm, self.model, dim, self.parameters)
+    def learner(self, dim: int, *, ids: bool = False) -> Learner:
+        return learner_of(self.algorithm, self.model, dim, self.parameters, ids=ids)
 
     def from_sums(self, learner: Learner) -> bool:
         """Whether votes are summed and solved once."""
@@ -175,8 +185,11 @@ def _refuse_frame(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a file or rows; pass the rows of a frame: frame.{rows}")
 
 
-def _peek(sources: Sequence[FilePart | list[Any]], options: Mapping[str, Any]) -> tuple[Content, int]:
-    """(the content of the items, the length of vectors), by the first votes. A file may start with skips."""
+def _peek(sources: Sequence[FilePart | list[Any]], options: Mapping[str, Any], tally: VoteTally) -> tuple[Content, int]:
+    """(the content of the items, the length of vectors), by the first votes; `tally` gets notes of what was guessed.
+
+    A file may start with skips.
+    """
     nothing = []
     for source in sources:
         if isinstance(source, FilePart):
@@ -186,6 +199,7 @@ def _peek(sources: Sequence[FilePart | list[Any]], options: Mapping[str, Any]) -
         reading = VoteReading(source, **options)
         block = next(reading.blocks(), None)
         if block is not None and reading.content is not None:
+            tally.notes += reading.tally.notes
             return reading.content, len(block.first[0]) if reading.content == "vectors" else 0
         nothing.append(f"{name_of(source.source) if isinstance(source, FilePart) else 'votes'}: {reading.tally}")
     raise DataError(f"no votes to learn from: {'; '.join(nothing)!s:.300}")
@@ -287,7 +301,7 @@ def _from_pairs(
         numbered = PairCounts(names={name: place for place, name in enumerate(names)}, gains=np.zeros(len(names)))
         numbered.add(sums)
         sums, rows = numbered, maker.rows(names)
-    learner = recipe.learner(rows.dim)
+    learner = recipe.learner(rows.dim, ids=maker is None)
     catalog = Catalog(names, rows, ids_only=maker is None)
     if recipe.from_sums(learner):
         report("solving", 1, 0)

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import conquer
+from conquer.data.compression import DataError
+from conquer.data.votes import VoteTally
 from conquer.kernels.rounds import settings
 from conquer.session import replay
 from conquer.types import Choice, Query
@@ -56,7 +58,7 @@ def test_items_give_what_one_by_one_learning_gives(votes, how):
 def test_texts_give_what_one_by_one_learning_gives(how):
     texts = ["green leaf tea", "a blue mug", "an old iron pot", "tea in a mug"]
     votes = [{"chosen": texts[i], "rejected": texts[j]} for i, j in [(0, 1), (1, 2), (3, 2), (0, 3), (1, 0)]]
-    session = conquer.fit(votes, **how)
+    session = conquer.fit(votes, content="texts", **how)
     expected = conquer.make("gnr", dim=64, **{"model": "full", **{k: v for k, v in how.items() if k != "dim"}})
     for vote in votes:
         rows = conquer.featurize([vote["chosen"], vote["rejected"]], dim=64)
@@ -155,18 +157,35 @@ def test_a_session_of_ids_refuses_what_it_cannot_know():
 
 
 def test_a_session_of_texts_takes_new_texts():
-    session = conquer.fit([{"chosen": "green tea", "rejected": "a blue mug"}] * 5)
+    session = conquer.fit([{"chosen_text": "green tea", "rejected_text": "a blue mug"}] * 5)
     offer = session.ask({"one": "a green mug", "two": "blue pot"})
     assert set(offer.shown) == {"one", "two"}
     assert session.ask(["green tea", "a blue mug"]).shown[0] == "green tea"
 
 
-def test_the_model_is_full_up_to_a_stated_dimension():
-    many = [(f"i{k}", f"i{k + 1}", "first") for k in range(2049)]
-    assert conquer.fit(many[:2047]).learner.parameters["model"] == "full"
-    big = conquer.fit(many)
-    assert big.learner.parameters["model"] == "diagonal"
-    assert big.learner.answers == 2049
+def test_the_model_is_full_up_to_a_stated_number_of_ids(monkeypatch):
+    """Above it there is no model by default: the user keeps fewer ids or names a model without a board."""
+    monkeypatch.setattr("conquer.fitting.learner_state.FULL_IDS", 20)
+    many = [(f"i{k}", f"i{k + 1}", "first") for k in range(20)] + [("i3", "i4", "first"), ("i4", "i5", "tie")]
+    assert conquer.fit(many[:19]).learner.parameters["model"] == "full"
+    with pytest.raises(DataError, match=r"21 ids; a full model takes 20: .* most=20 .* model='diagonal'"):
+        conquer.fit(many)
+    assert conquer.fit(many, model="diagonal").learner.answers == 22
+    for one_by_one in (False, True):
+        tally = VoteTally()
+        few = conquer.fit(many, most=3, one_by_one=one_by_one, tally=tally)
+        assert few.catalog.names == ("i3", "i4", "i5")
+        assert (few.learner.answers, tally.votes, tally.rarer) == (4, 4, 18)
+        assert tally.notes[-1] == "21 ids: kept the 3 that are in most votes"
+    for wrong in ({"most": 1}, {"most": 3, "content": "texts"}):
+        with pytest.raises(ValueError, match="most must be a number of ids from 2"):
+            conquer.fit(many, **wrong)
+
+
+def test_a_full_model_of_2049_features_is_not_the_default():
+    votes = [{"text_a": "green tea", "text_b": "a blue mug", "winner": "a"}]
+    assert conquer.fit(votes, dim=2048).learner.parameters["model"] == "full"
+    assert conquer.fit(votes, dim=2049).learner.parameters["model"] == "diagonal"
 
 
 def test_contexts_are_crossed_where_asked():

@@ -112,7 +112,7 @@ def test_texts_are_listed_up_to_a_number_over_all_parts(how, last, listed, tmp_p
     monkeypatch.setattr("conquer.fitting.warm_start.MOST_LISTED", 3)
     paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for path, losers in zip(paths, [("a blue mug", "an old can"), (last,)], strict=True):
-        path.write_text("\n".join(json.dumps({"chosen": "green tea", "rejected": text}) for text in losers))
+        path.write_text("\n".join(json.dumps({"chosen_text": "green tea", "rejected_text": text}) for text in losers))
     catalog = conquer.fit(paths, dim=32, **how).catalog
     assert (None if catalog is None else len(catalog)) == listed
 
