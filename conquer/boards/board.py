@@ -1,6 +1,6 @@
 """The board: items by score, which pairs are decided, which items may still be best, and the board as text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from conquer.types import Floats, Ints
 
 if TYPE_CHECKING:
     import polars
+
+    from conquer.boards.fragility import Fragility, Reasons, Support
 
 MOST = 5000
 """The most items on a board; a K x K matrix then takes 0.2 GB."""
@@ -95,6 +97,8 @@ class Board:
     """The kind of interval and its constants."""
     apart: Floats
     """(2, K): V and B of each item less the leader."""
+    support: "Callable[[], Support] | None" = None
+    """Makes the votes behind the board, for `fragile` and `why`."""
 
     @property
     def interval(self) -> Interval:
@@ -154,6 +158,33 @@ class Board:
             text = f"not yet: {_printable(self.name(worst))} may be better than {first}{bound}"
             text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; more than a billion answers needed"
         return Stop(stop.done, leader, tolerance, more, text)
+
+    def fragile(self) -> "Fragility":
+        """How few votes, and voters, would change the first place or two neighbours; an upper bound, found greedily.
+
+        Raises
+        ------
+        ValueError
+            The board does not know its votes: it is of a file, or the model has learnt others since `conquer.fit`.
+        """
+        from conquer.boards.fragility import fragility
+
+        return fragility(self._support(), self.order, self.name)
+
+    def why(self, one: str | int, other: str | int) -> "Reasons":
+        """The votes, voters and features that make the difference of two items, given by name or position.
+
+        ValueError: as for `fragile`.
+        """
+        from conquer.boards.fragility import reasons
+
+        at = [self.names.index(k) if isinstance(k, str) and self.names else int(k) for k in (one, other)]
+        return reasons(self._support(), at[0], at[1])
+
+    def _support(self) -> "Support":
+        if self.support is None:
+            raise ValueError("this board does not know its votes: conquer.fit(...).board() does, before it is saved")
+        return self.support()
 
     def to_frame(self) -> "polars.DataFrame":
         """A polars frame, best first: rank, item, score, low, high, beats, may_be_best, more (to the next item)."""

@@ -22,7 +22,9 @@ def fit(
     model: Annotated[
         str | None, typer.Option(help="full, diagonal or kernel. Not given: full up to 2,048 features or 5,000 ids.")
     ] = None,
-    lam: Annotated[float | None, typer.Option(help="The regularisation of the weights.")] = None,
+    lam: Annotated[
+        str | None, typer.Option(help="The regularisation of the weights: a number, or auto for the best predictor.")
+    ] = None,
     update: Annotated[str | None, typer.Option(help="Of a diagonal model: implicit, margin or coordinate.")] = None,
     dim: Annotated[int | None, typer.Option(help="Columns of texts and dicts. Not given: 2**20.")] = None,
     content: Annotated[
@@ -66,7 +68,9 @@ def fit(
     started, tally = perf_counter(), VoteTally()
     options: dict[str, Any] = {"model": model, "content": content, "kind": kind, "both_bad": both_bad}
     options |= {
-        name: value for name, value in (("lam", lam), ("update", update), ("believe", believe)) if value is not None
+        name: value
+        for name, value in (("lam", _number_or_auto(lam)), ("update", update), ("believe", believe))
+        if value is not None
     }
     with showing("reading votes") as progress:
         session = learn(
@@ -85,6 +89,13 @@ def fit(
     typer.echo(
         f"{learner.name} with the {learner.parameters.get('model')} model of {learner.dim:,} features; {listed}; {out}"
     )
+
+
+def _number_or_auto(lam: str | None) -> float | str | None:
+    try:
+        return lam if lam in (None, "auto") else float(lam)
+    except ValueError:
+        raise ValueError(f"--lam must be a number or auto, got {lam!r}") from None
 
 
 def named_columns(text: str | None) -> dict[str, str] | None:

@@ -55,7 +55,7 @@ def _body(row: Any) -> Mapping[str, Any]:
 
 
 class ShownPair(NamedTuple):
-    """What a question showed: two items, which of them was on the left, and the context; `ids`: an item is its id alone."""
+    """What a question showed: two items, the one on the left, and the context; `ids`: an item is its id alone."""
 
     items: tuple[Any, Any]
     left: str | None = None

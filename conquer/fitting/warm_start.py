@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from conquer.boards.fragility import VoteTable
 from conquer.data.compression import DataError, name_of
 from conquer.data.contradictions import Records, records_of
 from conquer.data.items import Content, ItemReader, items_from_rows, read_items
@@ -16,8 +17,11 @@ from conquer.features.featurizer import Featurizer
 from conquer.fitting.learner_state import is_additive, learn_ids, learn_items, learner_of, solve_moments, solve_pairs
 from conquer.fitting.parts import MOST_LISTED, PartSum, PartTask, check_contradictions, list_items, merge, sum_part
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where
+from conquer.fitting.vote_table import VoteSource, left_out_error
 from conquer.fitting.workers import spread
-from conquer.items import ItemKind, kind_and_items
+from conquer.items import ItemKind, has_parts, kind_and_items
+from conquer.models.full import Full
+from conquer.registry import find
 from conquer.rows import SparseRows
 from conquer.session import Session
 from conquer.session.catalog import Catalog
@@ -25,6 +29,10 @@ from conquer.types import ItemId, Learner
 
 DEFAULT_DIM = 2**20
 """Columns of texts and dicts."""
+LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""What lam="auto" chooses from, whatever the votes are."""
+TEXT_LAM = 3.0
+"""Of texts: what most studies of reviews tuned to, and close to the best for arguments of unseen topics."""
 Path = str | os.PathLike[str]
 Votes = Path | Iterable[Path] | Iterable[Vote | Mapping[str, Any] | Sequence[Any]]
 Items = Path | Mapping[ItemId, Any] | Sequence[Mapping[str, Any]]
@@ -85,7 +93,9 @@ def fit(
     jobs, cluster: the number of processes, or the address of a Dask scheduler, that sum parts of the votes.
     tally: filled with the numbers of votes, ties, skips and refused rows.
     progress: called with what is being done, how much of it there is, and how much is done.
-    parameters: those of the algorithm, such as `lam`.
+    parameters: those of the algorithm, such as `lam`. Texts have lam = 3 by default. lam="auto", for ids and a full
+        model: whichever of 0.03, 0.1, 0.3, 1, 3, 10 predicts each vote best from all others; the session's boards then
+        share their delta among these six.
 
     Returns
     -------
@@ -117,12 +127,16 @@ def fit(
     else:
         options["content"], width = _peek(sources, options, tally)
     maker = _maker(options["content"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
+    if maker is not None and _has_texts(options["content"], maker) and "lam" in find(algorithm).takes:
+        parameters = {"lam": TEXT_LAM, **parameters}
     recipe = _Recipe(algorithm, model, parameters, seed, one_by_one)
     by_id = not context and (maker is None or contents is not None)
     if most is not None and (maker is not None or most < 2):
         raise ValueError(f"most must be a number of ids from 2, of votes between ids, got {most!r}")
     # Whatever can be refused is refused before anything is read.
     learner = recipe.learner(2 if maker is None else maker.dim)
+    if recipe.chooses_lam and not (by_id and recipe.from_sums(learner) and type(learner.model) is Full):
+        raise ValueError("lam='auto' is for votes between ids, a full model and votes that are summed: name a number")
     tasks = [PartTask(source, options, None if by_id else maker, contradictions=contradictions) for source in sources]
     if by_id:
         total = _sum(tasks, report, jobs, cluster)
@@ -141,7 +155,7 @@ def fit(
         assert isinstance(total.sums, Moments)
         report("solving", 1, 0)
         solve_moments(learner, total.sums)
-        return _session(recipe, learner, maker, _listed(total.seen, maker))
+        return _session(recipe, learner, maker, _listed(total.seen, maker), VoteSource(tasks, maker, (), maker.dim))
     return _in_order(recipe, learner, tasks, maker, tally, report)
 
 
@@ -156,7 +170,13 @@ class _Recipe:
     one_by_one: bool
 
     def learner(self, dim: int, *, ids: bool = False) -> Learner:
-        return learner_of(self.algorithm, self.model, dim, self.parameters, ids=ids)
+        parameters = {**self.parameters, "lam": LAMS[0]} if self.chooses_lam else self.parameters
+        return learner_of(self.algorithm, self.model, dim, parameters, ids=ids)
+
+    @property
+    def chooses_lam(self) -> bool:
+        """Whether lam is the one that predicts each vote best from the others."""
+        return isinstance(self.parameters.get("lam"), str) and self.parameters["lam"] == "auto"
 
     def from_sums(self, learner: Learner) -> bool:
         """Whether votes are summed and solved once."""
@@ -255,7 +275,7 @@ def _maker(
             raise ValueError(f"vectors have {width} numbers, so dim must be {width}, got {dim}")
         return RowMaker(width, None, items)
     if featurizer is None:
-        featurizer = Featurizer(dim=DEFAULT_DIM if dim is None else dim)
+        featurizer = Featurizer(dim=DEFAULT_DIM if dim is None else dim, length=True)
     elif dim not in (None, featurizer.dim):
         raise ValueError(f"the featurizer makes {featurizer.dim} features, dim is {dim}")
     return RowMaker(featurizer.dim, featurizer, items, context)
@@ -303,13 +323,42 @@ def _from_pairs(
         sums, rows = numbered, maker.rows(names)
     learner = recipe.learner(rows.dim, ids=maker is None)
     catalog = Catalog(names, rows, ids_only=maker is None)
-    if recipe.from_sums(learner):
+    source = VoteSource(tasks, maker, names, rows.dim)
+    if recipe.chooses_lam:
+        learner = _best_predictor(recipe, sums, rows, source.table, report)
+    elif recipe.from_sums(learner):
         report("solving", 1, 0)
         solve_pairs(learner, sums, rows)
     else:
         blocks = _blocks(tasks, [], {}, VoteTally(), report, total.tally.votes)
         learn_ids(learner, blocks, rows, sums.names)
-    return _session(recipe, learner, maker, catalog)
+    session = _session(recipe, learner, maker, catalog, source)
+    if recipe.chooses_lam:
+        session.board_settings = replace(session.board_settings, delta=session.board_settings.delta / len(LAMS))
+    return session
+
+
+def _best_predictor(recipe: _Recipe, sums: PairCounts, rows: SparseRows, table: VoteTable, report: Progress) -> Learner:
+    """The learner with the lam that predicts each vote best from all others."""
+    best: Learner | None = None
+    least = np.inf
+    for k, lam in enumerate(LAMS):
+        report("choosing lam", len(LAMS), k)
+        learner: Any = replace(recipe, parameters={**recipe.parameters, "lam": lam}).learner(rows.dim, ids=True)
+        solve_pairs(learner, sums, rows)
+        error = left_out_error(table, learner.model.inverse, learner.model.w)
+        if error < least:
+            best, least = learner, error
+    assert best is not None
+    return best
+
+
+def _has_texts(content: Content | None, maker: RowMaker) -> bool:
+    """Whether texts are learnt."""
+    if maker.items is None or maker.featurizer is None:
+        return content == "texts" and maker.featurizer is not None
+    first = next(iter(maker.items.values()))
+    return isinstance(first, str) or (has_parts(first) and "text" in first)
 
 
 def _in_order(
@@ -320,7 +369,7 @@ def _in_order(
     records: list[list[Records]] = []
     learn_items(learner, _blocks(tasks, records, seen, tally, report), maker)
     check_contradictions(tasks, records)
-    return _session(recipe, learner, maker, _listed(seen, maker))
+    return _session(recipe, learner, maker, _listed(seen, maker), VoteSource(tasks, maker, (), maker.dim))
 
 
 def _blocks(
@@ -354,7 +403,10 @@ def _listed(seen: dict[str, Any], maker: RowMaker) -> Catalog | None:
     return Catalog(list(seen), replace(maker, items=None).rows(list(seen.values())))
 
 
-def _session(recipe: _Recipe, learner: Learner, maker: RowMaker | None, catalog: Catalog | None) -> Session:
+def _session(
+    recipe: _Recipe, learner: Learner, maker: RowMaker | None, catalog: Catalog | None, source: VoteSource
+) -> Session:
     session = Session(learner, featurizer=None if maker is None else maker.featurizer, seed=recipe.seed)
     session.catalog = catalog
+    session.votes = source
     return session

@@ -1,8 +1,9 @@
 """Ask and tell with item ids: offers for people or products, answers late and in any order, each learnt once."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
 
@@ -162,6 +163,8 @@ class Session:
         self.ledger = ledger
         self.catalog: Catalog | None = None
         """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
+        self.votes: Callable[[Session, SparseRows], Support] | None = None
+        """Gives the votes of `conquer.fit`, for a board's `fragile` and `why`; files do not store it."""
         self.ordinal = 0
         """The number of the next round."""
         self._stream = tickets.stream("policy", self.seed)
@@ -289,7 +292,7 @@ class Session:
         if isinstance(items, SparseRows):
             items = items.csr()
         if (featurizer := self.featurizer or self._hashing) is None:
-            featurizer = self._hashing = Featurizer(dim=self.learner.dim)
+            featurizer = self._hashing = Featurizer(dim=self.learner.dim, length=True)
         return as_rows(featurizer(items, context=context), self.learner.dim)
 
     @overload
@@ -457,7 +460,9 @@ class Session:
     def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
         among = {} if self.catalog is None else {"among": len(self.catalog)}
         made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **options})
-        return made
+        if self.votes is None or options.get("groups") is not None:
+            return made
+        return replace(made, support=partial(self.votes, self, rows))
 
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
         """The ids and rows of `items`, or of the catalog."""
@@ -537,6 +542,7 @@ def _split_ids(items: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]
 
 
 if TYPE_CHECKING:
+    from conquer.boards.fragility import Support
 
     def _misspelt(session: Session) -> None:
         """A type checker finds a misspelt word."""

@@ -1,0 +1,266 @@
+"""What holds a board up: how few votes or voters would change it, and what makes the difference of two items.
+
+The weights are w = A^-1 b, where A - lam I sums r r' and b sums y r over the votes, r = weight (first - second)/2. So a
+difference x'w is the sum of y x'A^-1 r over votes, and n equal votes leave by a step of rank one:
+w' = w - n A^-1 r (y - r'w) / (1 - n h), h = r'A^-1 r.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from conquer.rows import SparseRows
+from conquer.types import Floats, Ints
+
+RIVALS = 3
+"""Items that are tried as the next leader: those that a first estimate needs fewest votes for."""
+_SMALL = 128
+"""Features up to which the leverage of all votes is computed anew in every step; it only decides which vote is next."""
+_SHARE = 4
+"""One step removes at most a quarter of the equal votes that seem to be needed."""
+_CLOSE = 1e-6
+_DIGITS = 50
+"""Binary digits of the parts of a difference, fewer than a float has, so that they add without rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoteTable:
+    """The votes that a model was fitted on: items as positions in `rows`, and who voted.
+
+    `values` are +1 (the first won) to -1, `weights` the factor of each vote's row, `counts` the number of equal votes,
+    `voters` positions in `names`, -1 without a name; `items` are the ids of `rows`. `features` names columns.
+    """
+
+    first: Ints
+    second: Ints
+    values: Floats
+    weights: Floats
+    counts: Ints
+    voters: Ints
+    names: Sequence[str]
+    rows: SparseRows
+    items: Sequence[Any]
+    features: Callable[[Ints], list[str]] = field(default=lambda columns: [f"feature {column}" for column in columns])
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Fragility:
+    """How few votes, and voters, would change a board: an upper bound, found greedily.
+
+    Attributes
+    ----------
+    leader, rival : int
+        Positions of the first item and of the one that would replace it; `rival` is -1 if no votes would do.
+    votes : int
+        Without so many votes the leader is another one; 0 if there is no rival.
+    removed : tuple of (first, second, value, count)
+        These votes.
+    voters : tuple of str
+        Without these voters the leader is another one; empty if no named voters would do.
+    neighbours : (K-1,) tuple of int
+        For each item of the order and the next: without so many votes they change places; 0 if no votes would do.
+    answers : int
+        All votes.
+    text : str
+        The same in a sentence.
+    """
+
+    leader: int
+    rival: int
+    votes: int
+    removed: tuple[tuple[Any, Any, float, int], ...]
+    voters: tuple[str, ...]
+    neighbours: tuple[int, ...]
+    answers: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """What makes the difference of two scores. The last entries of each list add up to `gap`, to the last digit.
+
+    Attributes
+    ----------
+    gap : float
+        The score of the one less that of the other.
+    votes : tuple of (first, second, value, count, share)
+        Equal votes together, those that speak most for either side first.
+    voters : tuple of (name or None, share)
+        The same votes by voter.
+    features : tuple of (name, share)
+        The difference by feature: the weight times the difference of the two items in it.
+    """
+
+    gap: float
+    votes: tuple[tuple[Any, Any, float, int, float], ...]
+    voters: tuple[tuple[str | None, float], ...]
+    features: tuple[tuple[str, float], ...]
+
+
+class Support:
+    """A full model beside the votes that it was fitted on, with the rows of the board's items.
+
+    A ValueError says so if these votes do not give the model.
+    """
+
+    def __init__(self, inverse: Floats, weights: Floats, rows: SparseRows, table: VoteTable) -> None:
+        self.inverse, self.weights, self.table = inverse, weights, table
+        self.X = rows.csr()
+        found, places, sizes = _types(table)
+        self.places = places
+        self.counts = np.bincount(places, table.counts, sizes).astype(np.int64)
+        self.first, self.second = table.first[found], table.second[found]
+        self.values, scale = table.values[found], table.weights[found]
+        own = table.rows.csr()
+        R = ((own[self.first] - own[self.second]) * 0.5).multiply(scale[:, None]).tocsr()
+        self.R: Any = R.toarray() if R.shape[1] <= _SMALL else R
+        expected = inverse @ (R.T @ (self.counts * self.values))
+        if not np.allclose(weights, expected, rtol=_CLOSE, atol=_CLOSE):
+            raise ValueError(
+                "these are not the votes that the model was made of, alone and at their weights; fit them again"
+            )
+
+    def gap(self, one: int, other: int) -> Floats:
+        """(D,): the row of an item less that of another."""
+        difference: Floats = (self.X[[one]] - self.X[[other]]).toarray()[0]
+        return difference
+
+    def without(self, x: Floats, most: float = math.inf) -> "tuple[Ints, Floats] | None":
+        """(votes of each type to remove, weights without them) so that x'w < 0; None if it needs `most` or more."""
+        inverse, w, left = self.inverse.copy(), self.weights.copy(), self.counts.copy()
+        z, removed = inverse @ x, 0
+        while (gap := float(x @ w)) >= 0:
+            effects = (self.R @ z) * (self.values - self.R @ w)
+            if len(x) <= _SMALL:
+                effects /= np.maximum(1e-9, 1.0 - np.einsum("td,td->t", self.R @ inverse, self.R))
+            best = int(np.where(left > 0, effects, -np.inf).argmax())
+            if left[best] == 0 or effects[best] <= 0 or removed >= most:
+                return None
+            n = min(int(left[best]), max(1, int(gap / effects[best] / _SHARE)))
+            row = self.R[best] if len(x) <= _SMALL else self.R[[best]].toarray()[0]
+            along = inverse @ row
+            factor = n / (1.0 - n * float(row @ along))
+            w -= factor * (self.values[best] - float(row @ w)) * along
+            inverse += factor * np.outer(along, along)
+            z = inverse @ x
+            left[best] -= n
+            removed += n
+        return self.counts - left, w
+
+    def estimate(self, x: Floats) -> float:
+        """About how many votes must leave until x'w < 0, each at its first effect."""
+        effects = (self.R @ (self.inverse @ x)) * (self.values - self.R @ self.weights)
+        order = np.argsort(-effects)
+        order = order[effects[order] > 0]
+        lost = np.cumsum(effects[order] * self.counts[order])
+        enough = int(np.searchsorted(lost, float(x @ self.weights)))
+        return math.inf if enough >= len(order) else float(self.counts[order[:enough]].sum())
+
+    def voters_without(self, x: Floats) -> list[int] | None:
+        """Voters to remove so that x'w < 0, each by an exact step; None if no named voters would do."""
+        table = self.table
+        A, b = np.linalg.inv(self.inverse), self.R.T @ (self.counts * self.values)
+        inverse, w, chosen = self.inverse, self.weights, list[int]()
+        while float(x @ w) >= 0:
+            effects = ((self.R @ (inverse @ x)) * (self.values - self.R @ w))[self.places] * table.counts
+            totals = np.bincount(table.voters + 1, effects, len(table.names) + 1)[1:]
+            totals[chosen] = -np.inf
+            if not totals.size or totals.max() <= 0:
+                return None
+            chosen.append(int(totals.argmax()))
+            own = np.flatnonzero(table.voters == chosen[-1])
+            rows, counts = self.R[self.places[own]], table.counts[own]
+            weighed = rows * counts[:, None] if isinstance(rows, np.ndarray) else rows.multiply(counts[:, None])
+            square = rows.T @ weighed
+            A -= square if isinstance(square, np.ndarray) else square.toarray()
+            b = b - rows.T @ (counts * table.values[own])
+            inverse = np.asarray(np.linalg.inv(A), np.float64)
+            w = inverse @ b
+        return chosen
+
+
+def _types(table: VoteTable) -> tuple[Ints, Ints, int]:
+    """(one vote of each type, the type of each vote, their number): equal votes, whoever cast them."""
+    low, high = np.minimum(table.first, table.second), np.maximum(table.first, table.second)
+    said = np.where(table.first < table.second, table.values, -table.values)
+    keys = np.rec.fromarrays([(low << 32) | high, said, table.weights])
+    _, found, places = np.unique(keys, return_index=True, return_inverse=True)
+    return found, places, found.size
+
+
+def fragility(support: Support, order: Ints, names: Callable[[int], str]) -> Fragility:
+    """How few votes and voters would change a board of this order."""
+    leader, table = int(order[0]), support.table
+    if len(order) < 2:
+        raise ValueError("a board of one item has no other leader")
+    gaps = {int(k): support.gap(leader, int(k)) for k in order[1:]}
+    likely = sorted(gaps, key=lambda k: support.estimate(gaps[k]))[:RIVALS]
+    best, rival, found = 0, -1, None
+    for k in likely:
+        removal = support.without(gaps[k], best or math.inf)
+        if removal is not None and (not best or removal[0].sum() < best):
+            best, rival, found = int(removal[0].sum()), k, removal[0]
+    neighbours = []
+    for one, other in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
+        removal = support.without(support.gap(one, other))
+        neighbours.append(0 if removal is None else int(removal[0].sum()))
+    people: list[int] | None = None
+    for k in likely:
+        some = support.voters_without(gaps[k])
+        people = some if people is None or (some is not None and len(some) < len(people)) else people
+    items, total = table.items, len(table)
+    removed = () if found is None else tuple(
+        (items[support.first[t]], items[support.second[t]], float(support.values[t]), int(found[t]))
+        for t in np.argsort(-found, kind="stable").tolist() if found[t]
+    )  # fmt: skip
+    voters = tuple(table.names[k] for k in people or ())
+    text = f"no votes could be left out that would cost {names(leader)} the first place"
+    if rival >= 0:
+        text = f"without {best:,} of the {total:,} votes {names(rival)} would be first, not {names(leader)}"
+    if voters:
+        text += f"; without {len(voters):,} of the {len(table.names):,} voters another one would be"
+    return Fragility(leader, rival, best, removed, voters, tuple(neighbours), total, text)
+
+
+def reasons(support: Support, one: int, other: int) -> Reasons:
+    """What makes the difference of the scores of two of the board's items."""
+    table, x = support.table, support.gap(one, other)
+    each = (support.R @ (support.inverse @ x)) * support.values
+    people: Floats = np.bincount(table.voters + 1, each[support.places] * table.counts, len(table.names) + 1)
+    present = np.flatnonzero(np.bincount(table.voters + 1, minlength=people.size))
+    columns = np.flatnonzero(x)
+    gap, (kinds, shares, parts) = _adding_up(
+        float(x @ support.weights), [each * support.counts, people[present], (x * support.weights)[columns]]
+    )
+    votes = zip(support.first.tolist(), support.second.tolist(), support.values.tolist(), support.counts.tolist(),
+                kinds, strict=True)  # fmt: skip
+    said = [
+        (table.items[first], table.items[second], value, count, share) for first, second, value, count, share in votes
+    ]
+    named: list[str | None] = [None, *table.names]
+    return Reasons(
+        gap,
+        tuple(sorted(said, key=lambda row: -abs(row[-1]))),
+        tuple(sorted(zip([named[k] for k in present], shares, strict=True), key=lambda row: -abs(row[-1]))),
+        tuple(sorted(zip(table.features(columns), parts, strict=True), key=lambda row: -abs(row[-1]))),
+    )
+
+
+def _adding_up(total: float, lists: Sequence[Floats]) -> tuple[float, list[list[float]]]:
+    """The total and the parts, rounded to one grid on which sums are exact; the largest part takes what is left."""
+    largest = max(1e-300, abs(total), *(float(np.abs(parts).sum()) for parts in lists))
+    grid = 2.0 ** (math.ceil(math.log2(largest)) - _DIGITS)
+    whole = round(total / grid)
+    found = []
+    for parts in lists:
+        units = [round(part / grid) for part in parts.tolist()]
+        if units:
+            units[int(np.abs(parts).argmax())] += whole - sum(units)
+        found.append([unit * grid for unit in units])
+    return whole * grid, found
