@@ -43,6 +43,8 @@ class VoteTable:
     names: Sequence[str]
     rows: SparseRows
     items: Sequence[Any]
+    style: Floats | None = None
+    """(N, S): what else explains the votes, in the last columns of the model."""
     features: Callable[[Ints], list[str]] = field(default=lambda columns: [f"feature {column}" for column in columns])
 
     def __len__(self) -> int:
@@ -118,7 +120,12 @@ class Support:
         self.first, self.second = table.first[found], table.second[found]
         self.values, scale = table.values[found], table.weights[found]
         own = table.rows.csr()
-        R = ((own[self.first] - own[self.second]) * 0.5).multiply(scale[:, None]).tocsr()
+        R = (own[self.first] - own[self.second]).tocsr()
+        if table.style is not None:
+            from scipy.sparse import csr_array, hstack
+
+            R = hstack([R[:, : R.shape[1] - table.style.shape[1]], csr_array(table.style[found])], format="csr")
+        R = (R * 0.5).multiply(scale[:, None]).tocsr()
         self.R: Any = R.toarray() if R.shape[1] <= _SMALL else R
         expected = inverse @ (R.T @ (self.counts * self.values))
         if not np.allclose(weights, expected, rtol=_CLOSE, atol=_CLOSE):
@@ -189,7 +196,8 @@ def _types(table: VoteTable) -> tuple[Ints, Ints, int]:
     """(one vote of each type, the type of each vote, their number): equal votes, whoever cast them."""
     low, high = np.minimum(table.first, table.second), np.maximum(table.first, table.second)
     said = np.where(table.first < table.second, table.values, -table.values)
-    keys = np.rec.fromarrays([(low << 32) | high, said, table.weights])
+    style = [] if table.style is None else list((table.style * np.where(table.first < table.second, 1, -1)[:, None]).T)
+    keys = np.rec.fromarrays([(low << 32) | high, said, table.weights, *style])
     _, found, places = np.unique(keys, return_index=True, return_inverse=True)
     return found, places, found.size
 
@@ -232,21 +240,22 @@ def reasons(support: Support, one: int, other: int) -> Reasons:
     """What makes the difference of the scores of two of the board's items."""
     table, x = support.table, support.gap(one, other)
     each = (support.R @ (support.inverse @ x)) * support.values
-    people: Floats = np.bincount(table.voters + 1, each[support.places] * table.counts, len(table.names) + 1)
-    present = np.flatnonzero(np.bincount(table.voters + 1, minlength=people.size))
+    who, said = table.voters + 1, each[support.places] * table.counts
+    people = np.asarray(np.bincount(who, said, len(table.names) + 1), np.float64)
+    present = np.flatnonzero(np.bincount(who, minlength=people.size))
     columns = np.flatnonzero(x)
     gap, (kinds, shares, parts) = _adding_up(
         float(x @ support.weights), [each * support.counts, people[present], (x * support.weights)[columns]]
     )
     votes = zip(support.first.tolist(), support.second.tolist(), support.values.tolist(), support.counts.tolist(),
                 kinds, strict=True)  # fmt: skip
-    said = [
+    told = [
         (table.items[first], table.items[second], value, count, share) for first, second, value, count, share in votes
     ]
     named: list[str | None] = [None, *table.names]
     return Reasons(
         gap,
-        tuple(sorted(said, key=lambda row: -abs(row[-1]))),
+        tuple(sorted(told, key=lambda row: -abs(row[-1]))),
         tuple(sorted(zip([named[k] for k in present], shares, strict=True), key=lambda row: -abs(row[-1]))),
         tuple(sorted(zip(table.features(columns), parts, strict=True), key=lambda row: -abs(row[-1]))),
     )

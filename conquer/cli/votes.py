@@ -49,6 +49,10 @@ def fit(
         bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")
     ] = False,
     most: Annotated[int | None, typer.Option(help="Keep the votes among this many ids, those in most votes.")] = None,
+    style: Annotated[
+        str | None,
+        typer.Option(help="What explains votes and never enters scores: side,length,lists,COLUMN or COLUMN/COLUMN."),
+    ] = None,
     believe: Annotated[
         str | None, typer.Option(help="voters: weigh each voter by the others' answers; people: judges by people's.")
     ] = None,
@@ -65,6 +69,7 @@ def fit(
     from conquer.fitting.warm_start import fit as learn
     from conquer.session import save
 
+    named = None if style is None else style.split(",")
     started, tally = perf_counter(), VoteTally()
     options: dict[str, Any] = {"model": model, "content": content, "kind": kind, "both_bad": both_bad}
     options |= {
@@ -76,13 +81,15 @@ def fit(
         session = learn(
             votes, items, algorithm=algorithm, dim=dim, columns=named_columns(columns), context=context,
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
-            one_by_one=one_by_one, most=most, tally=tally, progress=progress, **options,
+            one_by_one=one_by_one, most=most, style=named, tally=tally, progress=progress, **options,
         )  # fmt: skip
         save(session, out)
     for note in tally.notes:
         typer.echo(f"read {note}", err=True)
     for problem in tally.problems:
         typer.echo(f"refused: {problem}", err=True)
+    for name, (weight, deviation) in session.style.items():
+        typer.echo(f"style {name}: {weight:+.3f} in the answer, standard deviation {deviation:.3f}")
     learner, catalog = session.learner, session.catalog
     listed = "too many items to list" if catalog is None else f"{len(catalog):,} items"
     typer.echo(f"{tally} in {perf_counter() - started:.1f} s")
@@ -124,6 +131,7 @@ def board(
     U: Annotated[float | None, typer.Option("--U", help="A bound on the length of the true weights.")] = None,
     stop: Annotated[float | None, typer.Option(help="Report whether asking may stop at this tolerance.")] = None,
     groups: Annotated[str | None, typer.Option(help="A column of ITEMS: a board of its groups' means.")] = None,
+    style: Annotated[bool, typer.Option(help="Without it: as if fitted without --style.")] = True,
 ) -> None:
     """Rank items with intervals, and report whether asking may stop.
 
@@ -134,6 +142,10 @@ def board(
 
     found = load(model)
     session = found if isinstance(found, Session) else Session(found)
+    if not style:
+        from conquer.fitting.style import without_style
+
+        session = without_style(session)
     if items is None and groups is not None:
         raise ValueError("--groups names a column of the file of items: give that file as well")
     known = session.catalog

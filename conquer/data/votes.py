@@ -17,6 +17,7 @@ from conquer.data.items import LONGEST_NAME, Content, ItemReader, checked_conten
 from conquer.data.ledgers import is_ledger, ledger_rows
 from conquer.data.outcomes import BOTH_BAD, OutcomeReader, Strength, one_hot_value, read_count, read_share
 from conquer.data.preflib import OrderError, stream_orders
+from conquer.data.style import style_of
 from conquer.data.tables import Chunk, FilePart, chunks, from_rows, sniff
 from conquer.types import Floats, Ints, ItemId
 
@@ -69,6 +70,8 @@ class VoteBlock:
     counts: Ints | None = None
     weights: Floats | None = None
     """NaN where a vote has none."""
+    style: Floats | None = None
+    """(N, S): what else may explain each vote, of the first item less of the second."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -152,8 +155,9 @@ class VoteTally:
 class VoteReading:
     """An iterator over the votes of a file, of a part of one, or of Python rows; `blocks` gives them as columns.
 
-    Parameters are those of `read_votes`; votes on ids that are not among `kept` are left out. `tally` counts what has
-    been found so far; `content` says what the two items of a vote are, once the first rows have been read.
+    Parameters are those of `read_votes`; votes on ids that are not among `kept` are left out, and `style`
+    names what a block gives of it. `tally` counts what has been found so far; `content` says what the two items of a
+    vote are, once the first rows have been read.
     """
 
     def __init__(
@@ -167,6 +171,7 @@ class VoteReading:
         both_bad: str = "skip",
         strict: bool = True,
         kept: Set[ItemId] | None = None,
+        style: tuple[str, ...] = (),
     ) -> None:
         if kind not in (PERSON, JUDGE):
             raise ValueError(f"kind must be {PERSON!r} or {JUDGE!r}, got {kind!r}")
@@ -175,6 +180,7 @@ class VoteReading:
         self.source, self.columns, self.known = source, columns, known
         self.kind: VoterKind = PERSON if kind == PERSON else JUDGE
         self.both_bad, self.strict, self.kept = both_bad, strict, kept
+        self.style = style
         self.content: Content | None = checked_content(content)
         self.tally = VoteTally()
 
@@ -209,6 +215,8 @@ class VoteReading:
             if self.content not in (None, "ids"):
                 raise DataError(f"{name_of(part.source)}: PrefLib's alternatives are ids, got content={self.content!r}")
             self.content = "ids"
+            if self.style:
+                raise DataError(f"{name_of(part.source)}: orders of preference have no style")
             yield from self._order_blocks(part)
             return
         reader: _BlockReader | None = None
@@ -218,7 +226,7 @@ class VoteReading:
             names |= dict.fromkeys(new)
             if reader is None:
                 columns = self._found_columns(chunk)
-                reader = _BlockReader(columns, self._item_reader(chunk, columns), self.kind)
+                reader = _BlockReader(columns, self._item_reader(chunk, columns), self.kind, self.style)
             elif new:
                 reader.columns = self._more_columns(chunk, reader.columns, list(names), new)
             yield self._votes(chunk, reader)
@@ -344,8 +352,8 @@ class VoteReading:
 class _BlockReader:
     """Reads the chunks of one source as blocks. It caches ids, outcomes and voters, so that most cells are known."""
 
-    def __init__(self, columns: VoteColumns, items: ItemReader, kind: VoterKind) -> None:
-        self.columns, self.items, self.kind = columns, items, kind
+    def __init__(self, columns: VoteColumns, items: ItemReader, kind: VoterKind, style: tuple[str, ...]) -> None:
+        self.columns, self.items, self.kind, self.style = columns, items, kind, style
         self.outcomes = OutcomeReader(columns)
         self._voters: dict[Any, str | None] = {None: None, "": None}
 
@@ -364,6 +372,10 @@ class _BlockReader:
         weights = self._column(chunk, columns.weight, lambda cell: read_share("weight", cell), bad)
         strengths = self._column(chunk, columns.strength, lambda cell: read_share("strength", cell), bad)
         lefts = self._column(chunk, columns.left, _left, bad)
+        lefts = lefts if lefts is not None or not columns.shown_left else ["first"] * len(first)
+        style = None
+        if self.style:
+            style = style_of(chunk, self.style, lefts or [None] * len(first), (columns.first, columns.second), bad)
         if kinds is None and self.kind != PERSON:
             kinds = [self.kind] * len(first)
         if strengths is not None:
@@ -376,11 +388,12 @@ class _BlockReader:
             np.asarray(chunk.lines, np.int64),
             voters,
             None if kinds is None else [kind or self.kind for kind in kinds],
-            lefts if lefts is not None or not columns.shown_left else ["first"] * len(first),
+            lefts,
             None if columns.context is None else chunk.column(columns.context),
             None if columns.question is None else _joined([chunk.column(name) for name in columns.question]),
             None if counts is None else np.array([1 if one is None else one for one in counts], np.int64),
             None if weights is None else np.array([np.nan if one is None else one for one in weights]),
+            style,
         )
 
     def _column(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from conquer.boards.fragility import VoteTable
 from conquer.data.compression import DataError
 from conquer.data.votes import Vote, VoteBlock
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where, one_thread
@@ -86,6 +87,24 @@ def solve_pairs(learner: Learner, sums: PairCounts, rows: SparseRows) -> None:
     with one_thread():
         squares = _square(matrix, laplacian) if full else _diagonal(matrix, sums)
         _solve(learner, squares, np.asarray(matrix.T @ gains), sums.votes)
+
+
+def solve_styled(learner: Learner, sums: PairCounts, rows: SparseRows, table: VoteTable) -> None:
+    """`solve_pairs` for a full model whose last columns are the style of each vote."""
+    assert table.style is not None
+    matrix, count = rows.csr(), table.style.shape[1]
+    laplacian, gains = sums.laplacian(len(rows))
+    own = table.rows.csr()
+    R = ((own[table.first] - own[table.second]) * 0.5).multiply(table.weights[:, None]).tocsr()
+    Z = table.style * 0.5 * table.weights[:, None]
+    weighed = Z * table.counts[:, None]
+    with one_thread():
+        squares, total = _square(matrix, laplacian), np.asarray(matrix.T @ gains)
+        squares[:, -count:] += R.T @ weighed
+        squares[-count:, :-count] = squares[:-count, -count:].T
+        squares[-count:, -count:] = Z.T @ weighed
+        total[-count:] = weighed.T @ table.values
+        _solve(learner, squares, total, sums.votes)
 
 
 def _square(matrix: Any, laplacian: Any) -> Floats:

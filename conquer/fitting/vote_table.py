@@ -28,6 +28,7 @@ def vote_table(tasks: Sequence[PartTask], maker: RowMaker | None, ids: Sequence[
     voters: dict[str, int] = {}
     contents: list[Any] = []
     parts: list[list[Any]] = [[] for _ in _COLUMNS]
+    styles: list[Floats] = []
     for task in tasks:
         for block in task.reading().blocks():
             for column, items in zip(parts, (block.first, block.second), strict=False):
@@ -38,6 +39,8 @@ def vote_table(tasks: Sequence[PartTask], maker: RowMaker | None, ids: Sequence[
                             contents.append(item)
                 column.append(np.array([places[name] for name in names], np.int64))
             size = len(block)
+            if block.style is not None:
+                styles.append(block.style)
             weights = np.ones(size) if block.weights is None else np.where(np.isnan(block.weights), 1.0, block.weights)
             who = np.full(size, -1) if block.voters is None else np.array(
                 [-1 if name is None else voters.setdefault(name, len(voters)) for name in block.voters], np.int64
@@ -52,7 +55,8 @@ def vote_table(tasks: Sequence[PartTask], maker: RowMaker | None, ids: Sequence[
         contents = contents if maker.items is None else list(maker.items.values())
     first, second, values, weights, counts, who = arrays
     called = partial(_names, maker, ids, contents)
-    return VoteTable(first, second, values, weights, counts, who, tuple(voters), rows, tuple(places), called)
+    style = np.concatenate(styles) if styles else None
+    return VoteTable(first, second, values, weights, counts, who, tuple(voters), rows, tuple(places), style, called)
 
 
 class VoteSource:

@@ -11,11 +11,21 @@ from conquer.boards.fragility import VoteTable
 from conquer.data.compression import DataError, name_of
 from conquer.data.contradictions import Records, records_of
 from conquer.data.items import Content, ItemReader, items_from_rows, read_items
+from conquer.data.style import LENGTH, checked_style
 from conquer.data.tables import PART_BYTES, FilePart, cut, sniff
 from conquer.data.votes import Vote, VoteBlock, VoteReading, VoterKind, VoteTally
 from conquer.features.featurizer import Featurizer
-from conquer.fitting.learner_state import is_additive, learn_ids, learn_items, learner_of, solve_moments, solve_pairs
+from conquer.fitting.learner_state import (
+    is_additive,
+    learn_ids,
+    learn_items,
+    learner_of,
+    solve_moments,
+    solve_pairs,
+    solve_styled,
+)
 from conquer.fitting.parts import MOST_LISTED, PartSum, PartTask, check_contradictions, list_items, merge, sum_part
+from conquer.fitting.style import style_weights
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where
 from conquer.fitting.vote_table import VoteSource, left_out_error
 from conquer.fitting.workers import spread
@@ -31,8 +41,8 @@ DEFAULT_DIM = 2**20
 """Columns of texts and dicts."""
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """What lam="auto" chooses from, whatever the votes are."""
-TEXT_LAM = 3.0
-"""Of texts: what most studies of reviews tuned to, and close to the best for arguments of unseen topics."""
+TEXT_LAM = 10.0
+"""Of texts: the best of 1, 3, 10, 30 on eight topics of arguments, each predicted by a fit to all other topics."""
 Path = str | os.PathLike[str]
 Votes = Path | Iterable[Path] | Iterable[Vote | Mapping[str, Any] | Sequence[Any]]
 Items = Path | Mapping[ItemId, Any] | Sequence[Mapping[str, Any]]
@@ -57,6 +67,7 @@ def fit(
     strict: bool = True,
     one_by_one: bool = False,
     most: int | None = None,
+    style: Sequence[str] | None = None,
     seed: int = 0,
     jobs: int = 1,
     cluster: str | None = None,
@@ -89,11 +100,14 @@ def fit(
     strict: refuse the first bad row; otherwise bad rows are left out and listed in `tally`.
     one_by_one: learn vote by vote where sums would do, as boards with "proved" intervals need it.
     most: keep the votes among the `most` ids that are in most votes, where there are more ids.
+    style: what explains votes and never enters scores: "side"; of votes between ids "length" and "lists" of their texts
+        (response_a and response_b, ...), and other columns, as "tokens_a/tokens_b" or one with the difference; of votes
+        between texts "length". `session.style` has their weights; `conquer.fitting.style` takes them off again.
     seed: seed for the session's choices.
     jobs, cluster: the number of processes, or the address of a Dask scheduler, that sum parts of the votes.
     tally: filled with the numbers of votes, ties, skips and refused rows.
     progress: called with what is being done, how much of it there is, and how much is done.
-    parameters: those of the algorithm, such as `lam`. Texts have lam = 3 by default. lam="auto", for ids and a full
+    parameters: those of the algorithm, such as `lam`. Texts have lam = 10 by default. lam="auto", for ids and a full
         model: whichever of 0.03, 0.1, 0.3, 1, 3, 10 predicts each vote best from all others; the session's boards then
         share their delta among these six.
 
@@ -131,6 +145,12 @@ def fit(
         parameters = {"lam": TEXT_LAM, **parameters}
     recipe = _Recipe(algorithm, model, parameters, seed, one_by_one)
     by_id = not context and (maker is None or contents is not None)
+    named = () if style is None else checked_style(style)
+    if named and maker is None:
+        options["style"] = named
+    elif named and not (named == (LENGTH,) and maker is not None and isinstance(maker.featurizer, Featurizer)
+                        and maker.featurizer.length and _has_texts(options["content"], maker)):  # fmt: skip
+        raise ValueError("style is for votes between ids, and ['length'] for votes between texts with length=True")
     if most is not None and (maker is not None or most < 2):
         raise ValueError(f"most must be a number of ids from 2, of votes between ids, got {most!r}")
     # Whatever can be refused is refused before anything is read.
@@ -146,7 +166,7 @@ def fit(
             tasks = [replace(task, options={**task.options, "kept": kept}) for task in tasks]
             total = _sum(tasks, report, jobs, cluster)
         tally.add(total.tally)
-        return _from_pairs(recipe, tasks, total, maker, dim, report)
+        return _from_pairs(recipe, tasks, total, maker, dim, report, named if maker is None else ())
     assert maker is not None
     if recipe.from_sums(learner):
         full = learner.parameters.get("model") == "full"
@@ -155,8 +175,26 @@ def fit(
         assert isinstance(total.sums, Moments)
         report("solving", 1, 0)
         solve_moments(learner, total.sums)
-        return _session(recipe, learner, maker, _listed(total.seen, maker), VoteSource(tasks, maker, (), maker.dim))
-    return _in_order(recipe, learner, tasks, maker, tally, report)
+        source = VoteSource(tasks, maker, (), maker.dim)
+        session = _session(recipe, learner, maker, _listed(total.seen, maker), source)
+    else:
+        session = _in_order(recipe, learner, tasks, maker, tally, report)
+    return _unseen_length(session) if named else session
+
+
+def _unseen_length(session: Session) -> Session:
+    """The session with items whose length explained the votes and does not count from now on."""
+    learner, catalog = session.learner, session.catalog
+    assert isinstance(session.featurizer, Featurizer)
+    model: Any = learner.model
+    session.featurizer, last = replace(session.featurizer, length=False), learner.dim - 1
+    length = SparseRows([0, 1], [last], [0.5], learner.dim)
+    session.style = {LENGTH: (float(model.scores(length)[0]), float(np.sqrt(model.variances(length)[0])))}
+    if catalog is not None:
+        own = catalog.rows.packed()
+        data = np.where(own.indices == last, 0.0, own.data)
+        session.catalog = Catalog(catalog.names, SparseRows(own.indptr, own.indices, data, own.dim))
+    return session
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,16 +342,22 @@ def _sum(tasks: list[PartTask], report: Progress, jobs: int, cluster: str | None
 
 
 def _from_pairs(
-    recipe: _Recipe, tasks: list[PartTask], total: PartSum, maker: RowMaker | None, dim: int | None, report: Progress
+    recipe: _Recipe,
+    tasks: list[PartTask],
+    total: PartSum,
+    maker: RowMaker | None,
+    dim: int | None,
+    report: Progress,
+    style: tuple[str, ...] = (),
 ) -> Session:
     """A session that knows its items by id, from counts of pairs."""
     sums = total.sums
     assert isinstance(sums, PairCounts)
     if maker is None:
         names = list(sums.names)
-        if dim is not None and dim < len(names):
-            raise ValueError(f"dim must be at least the number of ids, {len(names)}, got {dim}")
-        size = dim or len(names)
+        if dim is not None and (dim < len(names) or style):
+            raise ValueError(f"dim must be at least the number of ids, {len(names)}, and none with style, got {dim}")
+        size = (dim or len(names)) + len(style)
         rows = SparseRows(np.arange(len(names) + 1), np.arange(len(names)), np.ones(len(names)), size)
     else:
         assert maker.items is not None
@@ -324,7 +368,11 @@ def _from_pairs(
     learner = recipe.learner(rows.dim, ids=maker is None)
     catalog = Catalog(names, rows, ids_only=maker is None)
     source = VoteSource(tasks, maker, names, rows.dim)
-    if recipe.chooses_lam:
+    if style:
+        if recipe.chooses_lam or not recipe.from_sums(learner) or type(learner.model) is not Full:
+            raise ValueError("style needs a full model, votes that are summed, and a lam that is a number")
+        solve_styled(learner, sums, rows, source.table)
+    elif recipe.chooses_lam:
         learner = _best_predictor(recipe, sums, rows, source.table, report)
     elif recipe.from_sums(learner):
         report("solving", 1, 0)
@@ -333,6 +381,8 @@ def _from_pairs(
         blocks = _blocks(tasks, [], {}, VoteTally(), report, total.tally.votes)
         learn_ids(learner, blocks, rows, sums.names)
     session = _session(recipe, learner, maker, catalog, source)
+    if style:
+        session.style = style_weights(learner.model, style)
     if recipe.chooses_lam:
         session.board_settings = replace(session.board_settings, delta=session.board_settings.delta / len(LAMS))
     return session

@@ -165,6 +165,8 @@ class Session:
         """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
         self.votes: Callable[[Session, SparseRows], Support] | None = None
         """Gives the votes of `conquer.fit`, for a board's `fragile` and `why`; files do not store it."""
+        self.style: Mapping[str, tuple[float, float]] = {}
+        """{name: (weight, standard deviation)} of the style that `conquer.fit` kept out of the scores."""
         self.ordinal = 0
         """The number of the next round."""
         self._stream = tickets.stream("policy", self.seed)
