@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars
 
     from conquer.boards.fragility import Fragility, Reasons, Support
+    from conquer.boards.reliability import Reliability
 
 MOST = 5000
 """The most items on a board; a K x K matrix then takes 0.2 GB."""
@@ -180,6 +181,15 @@ class Board:
 
         at = [self.names.index(k) if isinstance(k, str) and self.names else int(k) for k in (one, other)]
         return reasons(self._support(), at[0], at[1])
+
+    def reliability(self) -> "Reliability":
+        """How well a fresh panel would agree with these scores; adaptive pairs do not inflate it.
+
+        ValueError: as for `fragile`, or fewer than three items.
+        """
+        from conquer.boards.reliability import reliability
+
+        return reliability(self._support())
 
     def _support(self) -> "Support":
         if self.support is None:

@@ -8,6 +8,7 @@ w' = w - n A^-1 r (y - r'w) / (1 - n h), h = r'A^-1 r.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,17 @@ class Support:
                 "these are not the votes that the model was made of, alone and at their weights; fit them again"
             )
 
+    @cached_property
+    def penalty(self) -> Floats:
+        """(D, D): A before the first vote."""
+        return np.asarray(np.linalg.inv(self.inverse), np.float64) - self.square(self.counts)
+
+    def square(self, counts: Any) -> Floats:
+        """(D, D): the sum of r r' over so many votes of each type."""
+        weighed = self.R * counts[:, None] if isinstance(self.R, np.ndarray) else self.R.multiply(counts[:, None])
+        square = self.R.T @ weighed
+        return np.asarray(square if isinstance(square, np.ndarray) else square.toarray(), np.float64)
+
     def gap(self, one: int, other: int) -> Floats:
         """(D,): the row of an item less that of another."""
         difference: Floats = (self.X[[one]] - self.X[[other]]).toarray()[0]
@@ -172,8 +184,7 @@ class Support:
     def voters_without(self, x: Floats) -> list[int] | None:
         """Voters to remove so that x'w < 0, each by an exact step; None if no named voters would do."""
         table = self.table
-        A, b = np.linalg.inv(self.inverse), self.R.T @ (self.counts * self.values)
-        inverse, w, chosen = self.inverse, self.weights, list[int]()
+        counts, inverse, w, chosen = self.counts.astype(np.float64), self.inverse, self.weights, list[int]()
         while float(x @ w) >= 0:
             effects = ((self.R @ (inverse @ x)) * (self.values - self.R @ w))[self.places] * table.counts
             totals = np.bincount(table.voters + 1, effects, len(table.names) + 1)[1:]
@@ -181,14 +192,10 @@ class Support:
             if not totals.size or totals.max() <= 0:
                 return None
             chosen.append(int(totals.argmax()))
-            own = np.flatnonzero(table.voters == chosen[-1])
-            rows, counts = self.R[self.places[own]], table.counts[own]
-            weighed = rows * counts[:, None] if isinstance(rows, np.ndarray) else rows.multiply(counts[:, None])
-            square = rows.T @ weighed
-            A -= square if isinstance(square, np.ndarray) else square.toarray()
-            b = b - rows.T @ (counts * table.values[own])
-            inverse = np.asarray(np.linalg.inv(A), np.float64)
-            w = inverse @ b
+            own = table.voters == chosen[-1]
+            counts -= np.bincount(self.places[own], table.counts[own], counts.size)
+            inverse = np.asarray(np.linalg.inv(self.penalty + self.square(counts)), np.float64)
+            w = inverse @ (self.R.T @ (counts * self.values))
         return chosen
 
 

@@ -91,6 +91,9 @@ def fit(
     for name, (weight, deviation) in session.style.items():
         typer.echo(f"style {name}: {weight:+.3f} in the answer, standard deviation {deviation:.3f}")
     learner, catalog = session.learner, session.catalog
+    if hasattr(learner, "voters"):
+        everyone = learner.voters()
+        typer.echo(f"{len(everyone):,} voters, {sum(voter.doubtful for voter in everyone):,} of them doubtful")
     listed = "too many items to list" if catalog is None else f"{len(catalog):,} items"
     typer.echo(f"{tally} in {perf_counter() - started:.1f} s")
     typer.echo(

@@ -25,6 +25,7 @@ from conquer.fitting.learner_state import (
     solve_styled,
 )
 from conquer.fitting.parts import MOST_LISTED, PartSum, PartTask, check_contradictions, list_items, merge, sum_part
+from conquer.fitting.revision import revise
 from conquer.fitting.style import style_weights
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where
 from conquer.fitting.vote_table import VoteSource, left_out_error
@@ -378,8 +379,22 @@ def _from_pairs(
         report("solving", 1, 0)
         solve_pairs(learner, sums, rows)
     else:
-        blocks = _blocks(tasks, [], {}, VoteTally(), report, total.tally.votes)
-        learn_ids(learner, blocks, rows, sums.names)
+        known = sums.names
+
+        def blocks() -> Iterator[tuple[Where, VoteBlock]]:
+            return _blocks(tasks, [], {}, VoteTally(), report, total.tally.votes)
+
+        def learn(learner: Learner, some: Iterable[tuple[Where, VoteBlock]]) -> None:
+            learn_ids(learner, some, rows, known)
+
+        learn(learner, blocks())
+        learner = revise(
+            learner,
+            lambda: recipe.learner(rows.dim, ids=maker is None),
+            blocks,
+            learn,
+            lambda vote: rows.take([known[vote.first], known[vote.second]]),
+        )
     session = _session(recipe, learner, maker, catalog, source)
     if style:
         session.style = style_weights(learner.model, style)
@@ -419,6 +434,13 @@ def _in_order(
     records: list[list[Records]] = []
     learn_items(learner, _blocks(tasks, records, seen, tally, report), maker)
     check_contradictions(tasks, records)
+    learner = revise(
+        learner,
+        lambda: recipe.learner(maker.dim),
+        lambda: _blocks(tasks, [], {}, VoteTally(), report, tally.votes),
+        lambda learner, blocks: learn_items(learner, blocks, maker),
+        lambda vote: maker.rows([vote.first, vote.second], vote.context if maker.contexts else None),
+    )
     return _session(recipe, learner, maker, _listed(seen, maker), VoteSource(tasks, maker, (), maker.dim))
 
 
