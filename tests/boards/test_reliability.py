@@ -34,24 +34,26 @@ def test_coin_tosses_have_about_none_where_the_usual_figure_has_much():
     found, usual = [], []
     for seed in range(12):
         board = conquer.fit(panel(seed, 0.0), lam=0.1).board(interval="fixed")
-        found.append(board.reliability().value)
+        found.append(board.reliability())
         usual.append(usual_figure(board))
-    assert abs(np.mean(found)) < 0.12
-    assert np.mean(usual) > 0.3
+    assert np.median([one.value for one in found]) < 0.05
+    assert sum(one.low < 0.05 for one in found) >= 10
+    assert np.mean(usual) > 0.6
 
 
 @pytest.mark.parametrize(("spread", "rounds"), [(1.0, 12), (2.0, 12), (2.0, 24)])
 def test_it_is_what_a_fresh_panel_agrees(spread, rounds):
     """Beside the correlation of the board with that of another panel of the same worths."""
     found, real = [], []
-    for seed in range(12):
+    for seed in range(16):
         boards = [
             conquer.fit(panel(seed, spread, rounds, offset), lam=0.1).board(interval="fixed") for offset in (1, 2)
         ]
-        found.append(boards[0].reliability().value)
+        found.append(boards[0].reliability())
         scores = [dict(zip(board.names, board.scores.tolist(), strict=True)) for board in boards]
         real.append(np.corrcoef([[one[f"i{k}"] for k in range(K)] for one in scores])[0, 1])
-    assert np.mean(found) == pytest.approx(np.mean(real), abs=0.08)
+    assert np.median([one.value for one in found]) == pytest.approx(np.median(real), abs=0.08)
+    assert sum(one.low <= r <= one.high for one, r in zip(found, real, strict=True)) >= 11
 
 
 def test_a_weighty_sure_panel_has_much_and_an_interval():
