@@ -1,7 +1,11 @@
-"""Weights of voters revised when all votes are known: how likely each follows the others instead of tossing a coin."""
+"""Voters weighed when all votes are known: how likely each follows the others instead of tossing a coin.
+
+The scale of judges' tastes is known then too.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +13,12 @@ from conquer.data.votes import Vote, VoteBlock
 from conquer.fitting.vote_sums import Where
 from conquer.learners.believer import Believer, believer
 from conquer.learners.voters import NOISE, SQUARES, TOGETHER
+from conquer.models.full import Full
 from conquer.rows import SparseRows
 from conquer.types import Floats, Learner
 
+TASTES = (0.125, 0.25, 0.5, 1.0, 2.0)
+"""What the scale of judges' tastes is chosen from."""
 REVISIONS = 2
 """Passes after the first: weights of the first still weigh careless voters in."""
 _STEPS, _CAREFUL = 50, 0.8
@@ -39,17 +46,59 @@ def chances(together: Floats, squares: Floats, noise: Floats) -> Floats:
     return found
 
 
-def revise(
+def taught(
+    fresh: Callable[[float | None], Learner],
+    passes: Callable[[], Blocks],
+    learn: Callable[[Learner, Blocks], None],
+    rows: Rows,
+    *,
+    chooses_taste: bool,
+) -> Learner:
+    """A learner that has learnt the votes, and if it weighs voters, again with revised weights.
+
+    `fresh` makes a learner with this scale of judges' tastes, None: its own. `passes` gives all votes from the first.
+    `chooses_taste`: where judges are among the voters, the scale with the greatest marginal likelihood is taken.
+    """
+    taste = None
+    learner = fresh(taste)
+    learn(learner, passes())
+    weighing = believer(learner)
+    if chooses_taste and weighing is not None and weighing.table.judges and type(weighing.model) is Full:
+        found = {}
+        for taste in TASTES:
+            learner = fresh(taste)
+            power = np.zeros(2)
+            learn(learner, _measured(passes(), power))
+            found[taste] = (_evidence(learner, power), -taste)
+        taste = max(found, key=lambda each: found[each])
+        learner = fresh(taste)
+        learn(learner, passes())
+    return _revise(learner, lambda: fresh(taste), passes, learn, rows)
+
+
+def _measured(blocks: Blocks, power: Floats) -> Blocks:
+    """The blocks; `power` gets their number of votes and the sum of their squared answers."""
+    for where, block in blocks:
+        power += block.numbers.sum(), block.numbers @ np.square(block.values)
+        yield where, block
+
+
+def _evidence(learner: Any, power: Floats) -> float:
+    """The logarithm of the votes' marginal likelihood, the variance of an answer profiled out."""
+    model = learner.model
+    _, log_det = np.linalg.slogdet(model.inverse * model.lam)
+    explained = float(model.w @ np.linalg.solve(model.inverse, model.w))
+    return 0.5 * float(log_det - power[0] * np.log(max(1e-12 * power[1], power[1] - explained)))
+
+
+def _revise(
     learner: Learner,
     fresh: Callable[[], Learner],
     passes: Callable[[], Blocks],
     learn: Callable[[Learner, Blocks], None],
     rows: Rows,
 ) -> Learner:
-    """The learner that has learnt the votes again with revised weights; `learner` itself if it does not weigh voters.
-
-    `passes` gives all votes from the first, `learn` learns them.
-    """
+    """The learner that has learnt the votes again with revised weights, or itself if it does not weigh voters."""
     weighing = believer(learner)
     for _ in range(REVISIONS if weighing is not None else 0):
         assert weighing is not None

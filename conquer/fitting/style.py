@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from conquer.fitting.vote_sums import one_thread
 from conquer.kernels.rounds import settings as st
 from conquer.models.full import Full
 from conquer.rows import SparseRows
@@ -35,16 +36,17 @@ def without_style(session: Session) -> Session:
     if catalog is None or not catalog.ids_only or type(model) is not Full or learner.dim == len(catalog):
         raise ValueError("this session was not fitted with style=")
     kept, style = np.arange(len(catalog)), np.arange(len(catalog), learner.dim)
-    cross = model.inverse[np.ix_(kept, style)]
-    # The inverse of a block of A, from the inverse of A.
-    inverse = model.inverse[np.ix_(kept, kept)] - cross @ np.linalg.solve(model.inverse[np.ix_(style, style)], cross.T)
-    gains = np.linalg.solve(model.inverse, model.w)
-    inverse = 0.5 * (inverse + inverse.T)
-    weights = inverse @ gains[kept]
+    cross, own = model.inverse[np.ix_(kept, style)], model.inverse[np.ix_(style, style)]
+    with one_thread():
+        # The inverse of a block of A, from the inverse of A.
+        inverse = model.inverse[np.ix_(kept, kept)] - cross @ np.linalg.solve(own, cross.T)
+        inverse = 0.5 * (inverse + inverse.T)
+        gains = np.linalg.solve(model.inverse, model.w)
+        weights = inverse @ gains[kept]
+        log_det = -float(np.linalg.slogdet(inverse)[1]) - len(catalog) * float(np.log(model.lam))
+        loss = model.stats[st.SUM_LOSS_H] - gains @ model.w + gains[kept] @ weights
     twin: Any = rebuilt({**described(learner), "dim": len(catalog)})
     stats = model.stats.copy()
-    log_det = -float(np.linalg.slogdet(inverse)[1]) - len(catalog) * float(np.log(model.lam))
-    loss = model.stats[st.SUM_LOSS_H] - gains @ model.w + gains[kept] @ weights
     stats[[st.SUM_H, st.SUM_LOSS_H]] = max(0.0, log_det), max(0.0, loss)
     twin.model.restore({"weights": weights, "inverse": inverse, "stats": stats})
     plain = Session(twin, seed=session.seed, board=session.board_settings, stop=session.stop)

@@ -25,9 +25,9 @@ from conquer.fitting.learner_state import (
     solve_styled,
 )
 from conquer.fitting.parts import MOST_LISTED, PartSum, PartTask, check_contradictions, list_items, merge, sum_part
-from conquer.fitting.revision import revise
+from conquer.fitting.revision import taught
 from conquer.fitting.style import style_weights
-from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where
+from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where, one_thread
 from conquer.fitting.vote_table import VoteSource, left_out_error
 from conquer.fitting.workers import spread
 from conquer.items import ItemKind, has_parts, kind_and_items
@@ -179,7 +179,7 @@ def fit(
         source = VoteSource(tasks, maker, (), maker.dim)
         session = _session(recipe, learner, maker, _listed(total.seen, maker), source)
     else:
-        session = _in_order(recipe, learner, tasks, maker, tally, report)
+        session = _in_order(recipe, tasks, maker, tally, report)
     return _unseen_length(session) if named else session
 
 
@@ -208,8 +208,10 @@ class _Recipe:
     seed: int
     one_by_one: bool
 
-    def learner(self, dim: int, *, ids: bool = False) -> Learner:
+    def learner(self, dim: int, *, ids: bool = False, taste: float | None = None) -> Learner:
         parameters = {**self.parameters, "lam": LAMS[0]} if self.chooses_lam else self.parameters
+        if taste is not None:
+            parameters = {**parameters, "taste": taste}
         return learner_of(self.algorithm, self.model, dim, parameters, ids=ids)
 
     @property
@@ -387,13 +389,12 @@ def _from_pairs(
         def learn(learner: Learner, some: Iterable[tuple[Where, VoteBlock]]) -> None:
             learn_ids(learner, some, rows, known)
 
-        learn(learner, blocks())
-        learner = revise(
-            learner,
-            lambda: recipe.learner(rows.dim, ids=maker is None),
+        learner = taught(
+            lambda taste: recipe.learner(rows.dim, ids=maker is None, taste=taste),
             blocks,
             learn,
             lambda vote: rows.take([known[vote.first], known[vote.second]]),
+            chooses_taste="taste" not in recipe.parameters,
         )
     session = _session(recipe, learner, maker, catalog, source)
     if style:
@@ -411,7 +412,8 @@ def _best_predictor(recipe: _Recipe, sums: PairCounts, rows: SparseRows, table: 
         report("choosing lam", len(LAMS), k)
         learner: Any = replace(recipe, parameters={**recipe.parameters, "lam": lam}).learner(rows.dim, ids=True)
         solve_pairs(learner, sums, rows)
-        error = left_out_error(table, learner.model.inverse, learner.model.w)
+        with one_thread():
+            error = left_out_error(table, learner.model.inverse, learner.model.w)
         if error < least:
             best, least = learner, error
     assert best is not None
@@ -426,21 +428,25 @@ def _has_texts(content: Content | None, maker: RowMaker) -> bool:
     return isinstance(first, str) or (has_parts(first) and "text" in first)
 
 
-def _in_order(
-    recipe: _Recipe, learner: Learner, tasks: list[PartTask], maker: RowMaker, tally: VoteTally, report: Progress
-) -> Session:
+def _in_order(recipe: _Recipe, tasks: list[PartTask], maker: RowMaker, tally: VoteTally, report: Progress) -> Session:
     """Votes between texts, dicts or vectors, learnt one by one as they are read."""
     seen: dict[str, Any] = {}
     records: list[list[Records]] = []
-    learn_items(learner, _blocks(tasks, records, seen, tally, report), maker)
-    check_contradictions(tasks, records)
-    learner = revise(
-        learner,
-        lambda: recipe.learner(maker.dim),
-        lambda: _blocks(tasks, [], {}, VoteTally(), report, tally.votes),
-        lambda learner, blocks: learn_items(learner, blocks, maker),
+    first = True
+
+    def blocks() -> Iterator[tuple[Where, VoteBlock]]:
+        nonlocal first
+        again, first = not first, False
+        return _blocks(tasks, [], {}, VoteTally(), report) if again else _blocks(tasks, records, seen, tally, report)
+
+    learner = taught(
+        lambda taste: recipe.learner(maker.dim, taste=taste),
+        blocks,
+        lambda learner, some: learn_items(learner, some, maker),
         lambda vote: maker.rows([vote.first, vote.second], vote.context if maker.contexts else None),
+        chooses_taste="taste" not in recipe.parameters,
     )
+    check_contradictions(tasks, records)
     return _session(recipe, learner, maker, _listed(seen, maker), VoteSource(tasks, maker, (), maker.dim))
 
 

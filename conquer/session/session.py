@@ -294,7 +294,7 @@ class Session:
         if isinstance(items, SparseRows):
             items = items.csr()
         if (featurizer := self.featurizer or self._hashing) is None:
-            featurizer = self._hashing = Featurizer(dim=self.learner.dim, length=True)
+            featurizer = self._hashing = Featurizer(dim=self.learner.dim)
         return as_rows(featurizer(items, context=context), self.learner.dim)
 
     @overload

@@ -59,7 +59,7 @@ def test_texts_give_what_one_by_one_learning_gives(how):
     texts = ["green leaf tea", "a blue mug", "an old iron pot", "tea in a mug"]
     votes = [{"chosen": texts[i], "rejected": texts[j]} for i, j in [(0, 1), (1, 2), (3, 2), (0, 3), (1, 0)]]
     session = conquer.fit(votes, content="texts", **how)
-    made = {"model": "full", "lam": 3.0, **{k: v for k, v in how.items() if k != "dim"}}
+    made = {"model": "full", "lam": 10.0, **{k: v for k, v in how.items() if k != "dim"}}
     expected, featurizer = conquer.make("gnr", dim=64, **made), conquer.Featurizer(dim=64, length=True)
     for vote in votes:
         rows = featurizer([vote["chosen"], vote["rejected"]])
@@ -254,7 +254,7 @@ def test_longer_texts_win_where_only_length_tells(tmp_path):
     longer = [(a, b) if len(a) > len(b) else (b, a) for a, b in zip(texts[:30], texts[30:], strict=True)]
     rows = [{"chosen": a, "rejected": b} for a, b in longer]
     session, plain = conquer.fit(rows[:20]), conquer.fit(rows[:20], featurizer=conquer.Featurizer(dim=2**20))
-    assert (session.learner.parameters["lam"], session.featurizer.length) == (3.0, True)
+    assert (session.learner.parameters["lam"], session.featurizer.length) == (10.0, True)
 
     def right(one):
         return sum(s[0] > s[1] for s in (one.learner.scores(one.featurizer(list(pair))) for pair in longer[20:]))
