@@ -121,12 +121,12 @@ class Support:
         self.first, self.second = table.first[found], table.second[found]
         self.values, scale = table.values[found], table.weights[found]
         own = table.rows.csr()
-        R = (own[self.first] - own[self.second]).tocsr()
+        R = ((own[self.first] - own[self.second]) * 0.5).tocsr()
         if table.style is not None:
             from scipy.sparse import csr_array, hstack
 
             R = hstack([R[:, : R.shape[1] - table.style.shape[1]], csr_array(table.style[found])], format="csr")
-        R = (R * 0.5).multiply(scale[:, None]).tocsr()
+        R = R.multiply(scale[:, None]).tocsr()
         self.R: Any = R.toarray() if R.shape[1] <= _SMALL else R
         expected = inverse @ (R.T @ (self.counts * self.values))
         if not np.allclose(weights, expected, rtol=_CLOSE, atol=_CLOSE):

@@ -90,13 +90,13 @@ def solve_pairs(learner: Learner, sums: PairCounts, rows: SparseRows) -> None:
 
 
 def solve_styled(learner: Learner, sums: PairCounts, rows: SparseRows, table: VoteTable) -> None:
-    """`solve_pairs` for a full model whose last columns are the style of each vote."""
+    """`solve_pairs` for a full model whose last columns are the style of each vote, with weights in [-1, 1] then."""
     assert table.style is not None
     matrix, count = rows.csr(), table.style.shape[1]
     laplacian, gains = sums.laplacian(len(rows))
     own = table.rows.csr()
     R = ((own[table.first] - own[table.second]) * 0.5).multiply(table.weights[:, None]).tocsr()
-    Z = table.style * 0.5 * table.weights[:, None]
+    Z = table.style * table.weights[:, None]
     weighed = Z * table.counts[:, None]
     with one_thread():
         squares, total = _square(matrix, laplacian), np.asarray(matrix.T @ gains)

@@ -19,7 +19,7 @@ StyleWeights = Mapping[str, tuple[float, float]]
 def style_weights(model: Full, style: Sequence[str]) -> StyleWeights:
     """{name: (weight, standard deviation)}: what a style of 1 adds to the expected answer, which is in [-1, 1]."""
     last = slice(model.dim - len(style), None)
-    weights, variances = model.w[last] / 2, model.inverse.diagonal()[last] / 4
+    weights, variances = model.w[last], model.inverse.diagonal()[last]
     return dict(zip(style, zip(weights.tolist(), np.sqrt(variances).tolist(), strict=True), strict=True))
 
 
@@ -29,7 +29,7 @@ def without_style(session: Session) -> Session:
     >>> from conquer import fit
     >>> session = fit([{"left": "tea", "right": "mug", "winner": "left"}] * 20, style=["side"])
     >>> [round(one.scores()["tea"], 1) for one in (session, without_style(session))]
-    [0.6, 0.9]
+    [0.3, 0.9]
     """
     learner, catalog = session.learner, session.catalog
     model: Any = getattr(learner, "model", None)

@@ -33,10 +33,10 @@ def by_hand(votes, columns, lam=1.0):
     for row, vote in zip(R, votes, strict=True):
         row[NAMES.index(vote["left"])], row[NAMES.index(vote["right"])] = 0.5, -0.5
         a, b = vote["tokens_a"], vote["tokens_b"]
-        row[3:] = [{"side": 0.5, "length": (a - b) / (a + b) / 2}[name] for name in columns]
+        row[3:] = [{"side": 1.0, "length": (a - b) / (a + b)}[name] for name in columns]
     y = np.array([1.0 if vote["winner"] == "left" else -1.0 for vote in votes])
     w = np.linalg.solve(lam * np.eye(R.shape[1]) + R.T @ R, R.T @ y)
-    return dict(zip(NAMES, w, strict=False)), w[3:] / 2
+    return dict(zip(NAMES, w, strict=False)), w[3:]
 
 
 def test_style_is_learnt_beside_the_items_and_explains_what_they_would():
@@ -132,7 +132,7 @@ def test_the_command_says_style_and_shows_the_board_with_and_without(tmp_path, m
     path.write_text("".join(json.dumps(vote) + "\n" for vote in some_votes()))
     monkeypatch.setattr("sys.argv", ["conquer", "fit", str(path), "--out", str(out), "--style", "length,side"])
     assert main() == 0
-    assert "style length: +0.653 in the answer" in capsys.readouterr().out
+    assert "style length: +0.806 in the answer" in capsys.readouterr().out
     boards = []
     for more in ([], ["--no-style"]):
         monkeypatch.setattr("sys.argv", ["conquer", "board", str(out), "--json", *more])
