@@ -193,7 +193,9 @@ class Board:
 
     def _support(self) -> "Support":
         if self.support is None:
-            raise ValueError("this board does not know its votes: conquer.fit(...).board() does, before it is saved")
+            raise ValueError(
+                "this board does not know its votes: a session of conquer.fit does, or one with warm_start.attach"
+            )
         return self.support()
 
     def to_frame(self) -> "polars.DataFrame":

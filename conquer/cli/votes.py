@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -135,6 +136,13 @@ def board(
     stop: Annotated[float | None, typer.Option(help="Report whether asking may stop at this tolerance.")] = None,
     groups: Annotated[str | None, typer.Option(help="A column of ITEMS: a board of its groups' means.")] = None,
     style: Annotated[bool, typer.Option(help="Without it: as if fitted without --style.")] = True,
+    votes: Annotated[list[Path] | None, typer.Option(help="The votes between ids that MODEL was fitted on.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of VOTES, as for `fit`.")] = None,
+    both_bad: Annotated[str, typer.Option(help="As for `fit`.")] = "skip",
+    fragile: Annotated[bool, typer.Option("--fragile", help="How few of VOTES hold the order up.")] = False,
+    why: Annotated[
+        list[str] | None, typer.Option(help="Twice, for two items: what in VOTES makes their difference.")
+    ] = None,
 ) -> None:
     """Rank items with intervals, and report whether asking may stop.
 
@@ -159,16 +167,41 @@ def board(
         listed, grouped = listed_items(items, groups, known=known is not None, closed=closed)
     asked = {"delta": delta, "interval": interval, "tau2": tau2, "U": U}
     options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    if (fragile or why) and not votes:
+        raise ValueError("--fragile and --why need the votes: give them as --votes")
+    if why and len(why) != 2:
+        raise ValueError(f"--why is given twice, for two items, got {why}")
+    if votes:
+        from conquer.fitting.warm_start import attach
+
+        attach(session, votes, columns=named_columns(columns), both_bad=both_bad)
     made = session.board(listed, groups=grouped, **options)
     verdict = None if stop is None else made.stop(stop)
+    found = made.fragile() if fragile else None
+    reasons = made.why(*why) if why else None
     if as_json:
-        _say(json.dumps(_as_object(made, verdict), ensure_ascii=False))
+        more = {"fragile": found and asdict(found), "why": reasons and asdict(reasons)}
+        whole = _as_object(made, verdict) | {name: value for name, value in more.items() if value}
+        _say(json.dumps(whole, ensure_ascii=False))
         return
     _say(f"{made!r}")
+    if found is not None:
+        _say(found.text)
+    if why and reasons is not None:
+        _say(f"{why[0]} less {why[1]}: {reasons.gap:+.3f}, of which")
+        for first, second, value, count, share in reasons.votes[:_REASONS]:
+            said = "=" if value == 0 else ">" if value > 0 else "<"
+            _say(f"  {share:+.3f}  {count:,} votes {first} {said} {second}")
+        for name, share in reasons.voters[:_REASONS] if len(reasons.voters) > 1 else ():
+            _say(f"  {share:+.3f}  voter {'without a name' if name is None else name}")
     if made.interval == "proved" and made.answers and not made.better.any():
         _say("no pair is decided; if the votes were summed, fit again with --one-by-one")
     if verdict is not None:
         _say(verdict.text)
+
+
+_REASONS = 5
+"""Votes and voters of a difference that are printed."""
 
 
 def _say(text: str) -> None:

@@ -420,6 +420,35 @@ def _best_predictor(recipe: _Recipe, sums: PairCounts, rows: SparseRows, table: 
     return best
 
 
+def attach(session: Session, votes: Votes, *, style: Sequence[str] | None = None, **options: Any) -> None:
+    """Give a loaded session of ids the votes that it was fitted on, for its boards' `fragile`, `why` and `reliability`.
+
+    Parameters
+    ----------
+    session: of `conquer.fit` between ids.
+    votes, style: as `conquer.fit` got them.
+    options: those of `read_votes`, such as `columns` and `both_bad`, as `conquer.fit` got them.
+
+    >>> import tempfile
+    >>> from conquer import load, save
+    >>> votes = [("tea", "mug", "tea"), ("mug", "tea", "tea"), ("tea", "mug", "mug")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(fit(votes), f"{folder}/model")
+    ...     session = load(f"{folder}/model")
+    >>> attach(session, votes)
+    >>> session.board().fragile().votes
+    2
+    """
+    catalog = session.catalog
+    if catalog is None or not catalog.ids_only:
+        raise ValueError("votes are given to a session that was fitted on votes between ids")
+    given: dict[str, Any] = {"content": "ids", "kept": frozenset(catalog.names), **options}
+    if style is not None:
+        given["style"] = checked_style(style)
+    tasks = [PartTask(source, given, contradictions=True) for source in _sources(votes)]
+    session.votes = VoteSource(tasks, None, catalog.names, session.learner.dim)
+
+
 def _has_texts(content: Content | None, maker: RowMaker) -> bool:
     """Whether texts are learnt."""
     if maker.items is None or maker.featurizer is None:
