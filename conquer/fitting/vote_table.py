@@ -76,8 +76,8 @@ class VoteSource:
     def __call__(self, session: "Session", rows: SparseRows) -> Support:
         """The model beside its votes, for a board of these rows."""
         model = getattr(session.learner, "model", None)
-        if type(model) is not Full:
-            raise ValueError("only a full model knows what each of its votes did")
+        if type(model) is not Full or model.dim != rows.dim:
+            raise ValueError("only a full model without believe= shows what each of its votes did")
         return Support(model.inverse, model.w, rows, self.table)
 
 

@@ -33,11 +33,13 @@ def test_what_holds_the_arena_up_is_found_within_a_second_and_adds_up(votes):
     assert arena[7] == "yes"
 
 
-def test_longer_answers_win_more_often_in_llmfao(votes):
+def test_the_left_wins_more_often_in_llmfao_and_lists_less(votes):
     rows = with_answers(votes)
     assert len(rows) == 8931
     weights, moved = style(votes)
-    assert float(weights[0][1]) > 3 * float(weights[0][2])
+    (_, lists, of_lists), (_, side, of_side) = weights[1:]
+    assert float(side) > 3 * float(of_side)
+    assert float(lists) < -3 * float(of_lists)
     assert len(moved) == 10
 
 

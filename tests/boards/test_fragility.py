@@ -105,6 +105,11 @@ def test_a_board_of_other_votes_is_refused(tmp_path):
     session.tell(session.ask(["tea", "mug"]), "first")
     with pytest.raises(ValueError, match="not the votes that the model was made of"):
         session.board().fragile()
+    weighed = conquer.fit(
+        rows([(("tea", "mug"), 1.0, name, 1.0) for name in ("ann", "bob")]), believe="voters", model="full"
+    )
+    with pytest.raises(ValueError, match="only a full model without believe="):
+        weighed.board().why("tea", "mug")
     conquer.save(session, tmp_path / "m")
     with pytest.raises(ValueError, match="does not know its votes"):
         conquer.load(tmp_path / "m").board().why("tea", "mug")
