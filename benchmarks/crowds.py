@@ -30,7 +30,7 @@ JUDGES = {"LLMFAO": (CROWD, "llmfao/gpt4-comparisons.csv.gz"), "arena": (ARENA, 
 SEEDS, PANELS = range(100, 110), range(100, 140)
 """Development used others."""
 DEVELOPMENT = 8
-"""Topics, the first by the hash of their names, on which the defaults of texts were chosen."""
+"""Topics, the first by the hash of their files' names, on which the defaults of texts were chosen."""
 Row = dict[str, Any]
 
 
@@ -73,7 +73,7 @@ def _right(topic: Topic, scores: Floats) -> int:
 def _shares(topics: Sequence[Topic], right: Sequence[int]) -> list[str]:
     """Of all votes, of those on topics that were not used for development, and the mean over all topics."""
     votes = np.array([topic.pairs.shape[1] for topic in topics])
-    order = sorted(range(len(topics)), key=lambda k: blake2b(topics[k].name.encode()).digest())
+    order = sorted(range(len(topics)), key=lambda k: blake2b(f"{topics[k].name}.csv.gz".encode()).digest())
     rest = order[DEVELOPMENT:]
     return [f"{sum(right) / votes.sum():.3f}", f"{sum(right[k] for k in rest) / votes[rest].sum():.3f}",
             f"{np.mean(np.divide(right, votes)):.3f}"]  # fmt: skip
