@@ -92,6 +92,9 @@ def fit(
     for name, (weight, deviation) in session.style.items():
         typer.echo(f"style {name}: {weight:+.3f} in the answer, standard deviation {deviation:.3f}")
     learner, catalog = session.learner, session.catalog
+    if lam == "auto":
+        level = session.board_settings.delta
+        typer.echo(f"lam = {learner.parameters['lam']:g} predicts each vote best; boards have delta = {level:.2g}")
     if hasattr(learner, "voters"):
         everyone = learner.voters()
         typer.echo(f"{len(everyone):,} voters, {sum(voter.doubtful for voter in everyone):,} of them doubtful")

@@ -85,3 +85,28 @@ def test_the_command_takes_believe(tmp_path, monkeypatch, capsys):
     assert main() == 0
     assert "20 voters, " in capsys.readouterr().out
     assert conquer.load(out).learner.parameters["believe"] == "voters"
+    monkeypatch.setattr("sys.argv", ["conquer", "fit", str(path), "--out", str(out), "--lam", "auto"])
+    assert main() == 0
+    assert "predicts each vote best; boards have delta = 0.0083" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("own", "taste"), [(0.0, 0.125), (1.5, 1.0)])
+def test_the_scale_of_a_judges_taste_is_that_of_its_votes(own, taste):
+    """People and a judge vote on ten items; the judge's worth of an item is people's and `own` times another."""
+    rng = np.random.default_rng(5)
+    people = np.linspace(-1, 1, 10)
+    judge = people + own * rng.normal(size=10)
+    votes = []
+    for number in range(1600):
+        one, two = rng.choice(10, 2, replace=False)
+        kind, worth = ("person", people) if number % 2 else ("judge", judge)
+        expected = np.clip((worth[one] - worth[two]) / 2, -1, 1)
+        votes.append({"first": f"i{one}", "second": f"i{two}", "kind": kind, "question_id": number,
+                      "voter": f"p{rng.integers(8)}" if kind == "person" else "gpt",
+                      "answer": 1.0 if rng.random() < (1 + expected) / 2 else -1.0})  # fmt: skip
+    session = conquer.fit(votes, believe="people")
+    found = session.learner.parameters["taste"]
+    assert found <= taste if own == 0 else found >= taste
+    assert conquer.fit(votes, believe="people", taste=0.5).learner.parameters["taste"] == 0.5
+    fixed = conquer.fit(votes, believe="people", taste=0.5).learner.worth()
+    assert (session.learner.worth() > fixed) == (own == 0)
