@@ -18,8 +18,8 @@ from conquer.types import Floats, Ints
 
 RIVALS = 3
 """Items that are tried as the next leader: those that a first estimate needs fewest votes for."""
-_SMALL = 128
-"""Features up to which the leverage of all votes is computed anew in every step; it only decides which vote is next."""
+_SMALL, _ROWS, _WORK = 128, 4096, 2e9
+"""Features up to which rows are dense; rows at a time, and products up to which their leverage is computed."""
 _SHARE = 4
 """One step removes at most a quarter of the equal votes that seem to be needed."""
 _CLOSE = 1e-6
@@ -150,27 +150,50 @@ class Support:
         difference: Floats = (self.X[[one]] - self.X[[other]]).toarray()[0]
         return difference
 
-    def without(self, x: Floats, most: float = math.inf) -> "tuple[Ints, Floats] | None":
-        """(votes of each type to remove, weights without them) so that x'w < 0; None if it needs `most` or more."""
-        inverse, w, left = self.inverse.copy(), self.weights.copy(), self.counts.copy()
-        z, removed = inverse @ x, 0
-        while (gap := float(x @ w)) >= 0:
-            effects = (self.R @ z) * (self.values - self.R @ w)
-            if len(x) <= _SMALL:
-                effects /= np.maximum(1e-9, 1.0 - np.einsum("td,td->t", self.R @ inverse, self.R))
+    @cached_property
+    def leverage(self) -> Floats:
+        """(T,): r'A^-1 r of each type of vote; 0 where that would take too long, since it only decides what is next."""
+        if isinstance(self.R, np.ndarray):
+            return np.asarray(np.einsum("td,td->t", self.R @ self.inverse, self.R), np.float64)
+        if self.R.nnz * self.R.shape[1] > _WORK:
+            return np.zeros(self.R.shape[0])
+        parts = [self.R[k : k + _ROWS] for k in range(0, self.R.shape[0], _ROWS)]
+        return np.concatenate([np.asarray(part.multiply(part @ self.inverse).sum(axis=1)).ravel() for part in parts])
+
+    def row(self, kind: int) -> Floats:
+        """(D,): the row of a type of vote."""
+        dense: Floats = self.R[kind] if isinstance(self.R, np.ndarray) else self.R[[kind]].toarray()[0]
+        return dense
+
+    def without(self, x: Floats, most: float = math.inf) -> Ints | None:
+        """(T,): votes of each type to remove so that x'w < 0; None if it needs more than `most`.
+
+        A^-1 is not copied: its steps of rank one are kept, and what they change follows.
+        """
+        gap, gains = float(x @ self.weights), self.R @ (self.inverse @ x)
+        errors, leverage, left = self.values - self.R @ self.weights, self.leverage.copy(), self.counts.copy()
+        steps: list[tuple[float, Floats]] = []
+        removed = 0
+        while gap >= 0:
+            effects = gains * errors / np.maximum(1e-9, 1.0 - leverage)
             best = int(np.where(left > 0, effects, -np.inf).argmax())
             if left[best] == 0 or effects[best] <= 0 or removed >= most:
                 return None
             n = min(int(left[best]), max(1, int(gap / effects[best] / _SHARE)))
-            row = self.R[best] if len(x) <= _SMALL else self.R[[best]].toarray()[0]
-            along = inverse @ row
+            row = self.row(best)
+            along = self.inverse @ row
+            for factor, earlier in steps:
+                along += factor * float(earlier @ row) * earlier
             factor = n / (1.0 - n * float(row @ along))
-            w -= factor * (self.values[best] - float(row @ w)) * along
-            inverse += factor * np.outer(along, along)
-            z = inverse @ x
+            lost, towards, every = factor * float(errors[best]), float(along @ x), self.R @ along
+            gap -= lost * towards
+            errors += lost * every
+            gains += factor * towards * every
+            leverage += factor * every * every
+            steps.append((factor, along))
             left[best] -= n
             removed += n
-        return self.counts - left, w
+        return self.counts - left
 
     def estimate(self, x: Floats) -> float:
         """About how many votes must leave until x'w < 0, each at its first effect."""
@@ -219,12 +242,12 @@ def fragility(support: Support, order: Ints, names: Callable[[int], str]) -> Fra
     best, rival, found = 0, -1, None
     for k in likely:
         removal = support.without(gaps[k], best or math.inf)
-        if removal is not None and (not best or removal[0].sum() < best):
-            best, rival, found = int(removal[0].sum()), k, removal[0]
+        if removal is not None and (not best or removal.sum() < best):
+            best, rival, found = int(removal.sum()), k, removal
     neighbours = []
     for one, other in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
         removal = support.without(support.gap(one, other))
-        neighbours.append(0 if removal is None else int(removal[0].sum()))
+        neighbours.append(0 if removal is None else int(removal.sum()))
     people: list[int] | None = None
     for k in likely:
         some = support.voters_without(gaps[k])
