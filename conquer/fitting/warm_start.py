@@ -142,7 +142,8 @@ def fit(
     else:
         options["content"], width = _peek(sources, options, tally)
     maker = _maker(options["content"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
-    if maker is not None and _has_texts(options["content"], maker) and "lam" in find(algorithm).takes:
+    row = find(algorithm)
+    if maker is not None and row.policy is not None and "lam" in row.takes and _has_texts(options["content"], maker):
         parameters = {"lam": TEXT_LAM, **parameters}
     recipe = _Recipe(algorithm, model, parameters, seed, one_by_one)
     by_id = not context and (maker is None or contents is not None)
