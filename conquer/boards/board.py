@@ -166,7 +166,7 @@ class Board:
         Raises
         ------
         ValueError
-            The board does not know its votes: it is of a file, or the model has learnt others since `conquer.fit`.
+            The board does not know its votes: its session has no ledger and was not fitted, or has learnt others.
         """
         from conquer.boards.fragility import fragility
 
@@ -194,7 +194,7 @@ class Board:
     def _support(self) -> "Support":
         if self.support is None:
             raise ValueError(
-                "this board does not know its votes: a session of conquer.fit does, or one with warm_start.attach"
+                "this board does not know its votes: a session with a ledger does, or one of conquer.fit (or attach)"
             )
         return self.support()
 

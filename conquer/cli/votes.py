@@ -142,7 +142,9 @@ def board(
     votes: Annotated[list[Path] | None, typer.Option(help="The votes between ids that MODEL was fitted on.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of VOTES, as for `fit`.")] = None,
     both_bad: Annotated[str, typer.Option(help="As for `fit`.")] = "skip",
-    fragile: Annotated[bool, typer.Option("--fragile", help="How few of VOTES hold the order up.")] = False,
+    fragile: Annotated[
+        bool, typer.Option("--fragile", help="How few of VOTES hold the order up, and its reliability.")
+    ] = False,
     why: Annotated[
         list[str] | None, typer.Option(help="Twice, for two items: what in VOTES makes their difference.")
     ] = None,
@@ -190,6 +192,9 @@ def board(
     _say(f"{made!r}")
     if found is not None:
         _say(found.text)
+        if len(made) > 2:
+            panel = made.reliability()
+            _say(f"agreement with a fresh panel: {panel.value:.2f} ({panel.low:.2f} to {panel.high:.2f})")
     if why and reasons is not None:
         _say(f"{why[0]} less {why[1]}: {reasons.gap:+.3f}, of which")
         for first, second, value, count, share in reasons.votes[:_REASONS]:

@@ -11,8 +11,8 @@ from conquer.boards.fragility import Support, VoteTable
 from conquer.fitting.parts import PartTask, item_name
 from conquer.fitting.vote_sums import RowMaker
 from conquer.items import has_parts
-from conquer.models.full import Full
 from conquer.rows import SparseRows
+from conquer.session.votes import support_of
 from conquer.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -75,10 +75,7 @@ class VoteSource:
 
     def __call__(self, session: "Session", rows: SparseRows) -> Support:
         """The model beside its votes, for a board of these rows."""
-        model = getattr(session.learner, "model", None)
-        if type(model) is not Full or model.dim != rows.dim:
-            raise ValueError("only a full model without believe= shows what each of its votes did")
-        return Support(model.inverse, model.w, rows, self.table)
+        return support_of(session.learner, rows, self.table)
 
 
 def left_out_error(table: VoteTable, inverse: Floats, weights: Floats) -> float:

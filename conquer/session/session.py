@@ -164,7 +164,7 @@ class Session:
         self.catalog: Catalog | None = None
         """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
         self.votes: Callable[[Session, SparseRows], Support] | None = None
-        """Gives the votes of `conquer.fit`, for a board's `fragile` and `why`; files do not store it."""
+        """Gives the votes of `conquer.fit` for boards; None: those of the ledger. Files do not store it."""
         self.style: Mapping[str, tuple[float, float]] = {}
         """{name: (weight, standard deviation)} of the style that `conquer.fit` kept out of the scores."""
         self.ordinal = 0
@@ -462,9 +462,9 @@ class Session:
     def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
         among = {} if self.catalog is None else {"among": len(self.catalog)}
         made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **options})
-        if self.votes is None or options.get("groups") is not None:
+        if (self.votes is None and self.ledger is None) or options.get("groups") is not None:
             return made
-        return replace(made, support=partial(self.votes, self, rows))
+        return replace(made, support=partial(self.votes or _from_ledger, self, rows))
 
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
         """The ids and rows of `items`, or of the catalog."""
@@ -523,6 +523,13 @@ class Session:
         from conquer.session.session_file import dumps_session
 
         return dumps_session(self)
+
+
+def _from_ledger(session: Session, rows: SparseRows) -> "Support":
+    from conquer.session.votes import ledger_table, support_of
+
+    assert session.ledger is not None
+    return support_of(session.learner, rows, ledger_table(session.ledger.rows()))
 
 
 def _id_of(offer: Offer | str) -> str:

@@ -115,3 +115,22 @@ def test_a_board_of_other_votes_is_refused(tmp_path):
         conquer.load(tmp_path / "m").board().why("tea", "mug")
     with pytest.raises(ValueError, match="does not know its votes"):
         conquer.make("gnr", dim=2, model="full").board(np.eye(2)).fragile()
+
+
+def test_a_session_with_a_ledger_knows_its_votes():
+    session = conquer.Session(conquer.make("gnr", dim=4, model="full"), ledger=conquer.MemoryLedger())
+    items = dict(zip(NAMES, np.eye(4).tolist(), strict=True))
+    with pytest.raises(ValueError, match="no answers yet"):
+        session.board(items).fragile()
+    for turn in range(40):
+        offer = session.ask(items)
+        best = min(offer.shown, key=NAMES.index)
+        session.tell(offer, "tie" if turn % 5 == 0 else None if turn % 7 == 0 else best, voter=f"v{turn % 3}")
+    board = session.board(items)
+    why = board.why("tea", "cup")
+    assert sum(share for *_, share in why.votes) == sum(share for _, share in why.voters) == why.gap
+    assert {name for name, _ in why.voters} == {"v0", "v1", "v2"}
+    found = board.fragile()
+    assert found.answers == session.learner.answers
+    assert 0 < found.votes < found.answers
+    assert {item for first, second, *_ in found.removed for item in (first, second)} <= {*NAMES}

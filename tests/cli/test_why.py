@@ -28,6 +28,7 @@ def test_what_holds_the_board_up_is_printed(run):
     code, out, _ = run("board", "m", "--votes", "votes.csv", "--fragile", "--why", "tea", "--why", "mug")
     assert code == 0
     assert "of the 6 votes" in out
+    assert "agreement with a fresh panel: 0." in out
     assert "votes tea > mug" in out
     assert "voter ann" in out
 
