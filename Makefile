@@ -48,6 +48,7 @@ results: $(VENV)/.study
 	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
 	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
 	$(BIN)/python -m benchmarks.votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish docs/results/votes
+	$(BIN)/python -m benchmarks.crowds $(DATA)/votes --out out/votes --publish docs/results/votes
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """The board: items by score, which pairs are decided, which items may still be best, and the board as text."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ from conquer.types import Floats, Ints
 
 if TYPE_CHECKING:
     import polars
+
+    from conquer.boards.fragility import Fragility, Reasons, Support
+    from conquer.boards.reliability import Reliability
 
 MOST = 5000
 """The most items on a board; a K x K matrix then takes 0.2 GB."""
@@ -96,6 +99,8 @@ class Board:
     """The kind of interval and its constants."""
     apart: Floats
     """(2, K): V and B of each item less the leader."""
+    support: "Callable[[], Support] | None" = None
+    """Makes the votes behind the board, for `fragile` and `why`."""
 
     @property
     def interval(self) -> Interval:
@@ -175,6 +180,44 @@ class Board:
             }
             for rank, k in enumerate(self.order.tolist(), 1)
         ]
+
+    def fragile(self) -> "Fragility":
+        """How few votes, and voters, would change the first place or two neighbours; an upper bound, found greedily.
+
+        Raises
+        ------
+        ValueError
+            The board does not know its votes: its session has no ledger and was not fitted, or has learnt others.
+        """
+        from conquer.boards.fragility import fragility
+
+        return fragility(self._support(), self.order, self.name)
+
+    def why(self, one: str | int, other: str | int) -> "Reasons":
+        """The votes, voters and features that make the difference of two items, given by name or position.
+
+        ValueError: as for `fragile`.
+        """
+        from conquer.boards.fragility import reasons
+
+        at = [self.names.index(k) if isinstance(k, str) and self.names else int(k) for k in (one, other)]
+        return reasons(self._support(), at[0], at[1])
+
+    def reliability(self) -> "Reliability":
+        """How well a fresh panel would agree with these scores; adaptive pairs do not inflate it.
+
+        ValueError: as for `fragile`, or fewer than three items.
+        """
+        from conquer.boards.reliability import reliability
+
+        return reliability(self._support())
+
+    def _support(self) -> "Support":
+        if self.support is None:
+            raise ValueError(
+                "this board does not know its votes: a session with a ledger does, or one of conquer.fit (or attach)"
+            )
+        return self.support()
 
     def to_frame(self) -> "polars.DataFrame":
         """A polars frame, best first: rank, item, score, low, high, beats, may_be_best, more (to the next item)."""

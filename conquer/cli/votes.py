@@ -1,6 +1,7 @@
 """The commands of votes: fit and board."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -19,15 +20,20 @@ def fit(
     items: Annotated[Path | None, typer.Option(help="A file of the items behind the ids.")] = None,
     algorithm: Annotated[str, typer.Option(help="The algorithm; see: conquer algorithms.")] = "gnr",
     model: Annotated[
-        str | None, typer.Option(help="full, diagonal or kernel. Not given: full up to 2,048 features.")
+        str | None, typer.Option(help="full, diagonal or kernel. Not given: full up to 2,048 features or 5,000 ids.")
     ] = None,
-    lam: Annotated[float | None, typer.Option(help="The regularisation of the weights.")] = None,
+    lam: Annotated[
+        str | None, typer.Option(help="The regularisation of the weights: a number, or auto for the best predictor.")
+    ] = None,
     update: Annotated[str | None, typer.Option(help="Of a diagonal model: implicit, margin or coordinate.")] = None,
     dim: Annotated[int | None, typer.Option(help="Columns of texts and dicts. Not given: 2**20.")] = None,
     content: Annotated[
         str | None, typer.Option(help="What items are if files do not show it: ids, texts, dicts or vectors.")
     ] = None,
-    columns: Annotated[str | None, typer.Option(help="first=NAME,second=NAME,winner=NAME,voter=NAME,...")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="first=NAME,second=NAME,winner=NAME,... or winner=NAME,loser=NAME,...; question=ID+TURN."),
+    ] = None,
     kind: Annotated[str, typer.Option(help="Kind of voter when no column has it: person or judge.")] = "person",
     both_bad: Annotated[str, typer.Option(help="How to count 'both are bad': skip or tie.")] = "skip",
     context: Annotated[bool, typer.Option(help="Cross every vote's context with its two items.")] = False,
@@ -42,6 +48,14 @@ def fit(
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")
     ] = False,
+    most: Annotated[int | None, typer.Option(help="Keep the votes among this many ids, those in most votes.")] = None,
+    style: Annotated[
+        str | None,
+        typer.Option(help="What explains votes and never enters scores: side,length,lists,COLUMN or COLUMN/COLUMN."),
+    ] = None,
+    believe: Annotated[
+        str | None, typer.Option(help="voters: weigh each voter by the others' answers; people: judges by people's.")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler that sums parts.")] = None,
 ) -> None:
     """Learn from a file of votes and write a model."""
@@ -55,24 +69,46 @@ def fit(
     from conquer.fitting.warm_start import fit as learn
     from conquer.session import save
 
+    named = None if style is None else style.split(",")
     started, tally = perf_counter(), VoteTally()
     options: dict[str, Any] = {"model": model, "content": content, "kind": kind, "both_bad": both_bad}
-    options |= {name: value for name, value in (("lam", lam), ("update", update)) if value is not None}
+    options |= {
+        name: value
+        for name, value in (("lam", _number_or_auto(lam)), ("update", update), ("believe", believe))
+        if value is not None
+    }
     with showing("reading votes") as progress:
         session = learn(
             votes, items, algorithm=algorithm, dim=dim, columns=named_columns(columns), context=context,
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
-            one_by_one=one_by_one, tally=tally, progress=progress, **options,
+            one_by_one=one_by_one, most=most, style=named, tally=tally, progress=progress, **options,
         )  # fmt: skip
         save(session, out)
+    for note in tally.notes:
+        typer.echo(f"read {note}", err=True)
     for problem in tally.problems:
         typer.echo(f"refused: {problem}", err=True)
+    for name, (weight, deviation) in session.style.items():
+        typer.echo(f"style {name}: {weight:+.3f} in the answer, standard deviation {deviation:.3f}")
     learner, catalog = session.learner, session.catalog
+    if lam == "auto":
+        level = session.board_settings.delta
+        typer.echo(f"lam = {learner.parameters['lam']:g} predicts each vote best; boards have delta = {level:.2g}")
+    if hasattr(learner, "voters"):
+        everyone = learner.voters()
+        typer.echo(f"{len(everyone):,} voters, {sum(voter.doubtful for voter in everyone):,} of them doubtful")
     listed = "too many items to list" if catalog is None else f"{len(catalog):,} items"
     typer.echo(f"{tally} in {perf_counter() - started:.1f} s")
     typer.echo(
         f"{learner.name} with the {learner.parameters.get('model')} model of {learner.dim:,} features; {listed}; {out}"
     )
+
+
+def _number_or_auto(lam: str | None) -> float | str | None:
+    try:
+        return lam if lam in (None, "auto") else float(lam)
+    except ValueError:
+        raise ValueError(f"--lam must be a number or auto, got {lam!r}") from None
 
 
 def named_columns(text: str | None) -> dict[str, str] | None:
@@ -101,6 +137,16 @@ def board(
     U: Annotated[float | None, typer.Option("--U", help="A bound on the length of the true weights.")] = None,
     stop: Annotated[float | None, typer.Option(help="Report whether asking may stop at this tolerance.")] = None,
     groups: Annotated[str | None, typer.Option(help="A column of ITEMS: a board of its groups' means.")] = None,
+    style: Annotated[bool, typer.Option(help="Without it: as if fitted without --style.")] = True,
+    votes: Annotated[list[Path] | None, typer.Option(help="The votes between ids that MODEL was fitted on.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of VOTES, as for `fit`.")] = None,
+    both_bad: Annotated[str, typer.Option(help="As for `fit`.")] = "skip",
+    fragile: Annotated[
+        bool, typer.Option("--fragile", help="How few of VOTES hold the order up, and its reliability.")
+    ] = False,
+    why: Annotated[
+        list[str] | None, typer.Option(help="Twice, for two items: what in VOTES makes their difference.")
+    ] = None,
 ) -> None:
     """Rank items with intervals, and report whether asking may stop.
 
@@ -111,6 +157,10 @@ def board(
 
     found = load(model)
     session = found if isinstance(found, Session) else Session(found)
+    if not style:
+        from conquer.fitting.style import without_style
+
+        session = without_style(session)
     if items is None and groups is not None:
         raise ValueError("--groups names a column of the file of items: give that file as well")
     known = session.catalog
@@ -121,16 +171,44 @@ def board(
         listed, grouped = listed_items(items, groups, known=known is not None, closed=closed)
     asked = {"delta": delta, "interval": interval, "tau2": tau2, "U": U}
     options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    if (fragile or why) and not votes:
+        raise ValueError("--fragile and --why need the votes: give them as --votes")
+    if why and len(why) != 2:
+        raise ValueError(f"--why is given twice, for two items, got {why}")
+    if votes:
+        from conquer.fitting.warm_start import attach
+
+        attach(session, votes, columns=named_columns(columns), both_bad=both_bad)
     made = session.board(listed, groups=grouped, **options)
     verdict = None if stop is None else made.stop(stop)
+    found = made.fragile() if fragile else None
+    reasons = made.why(*why) if why else None
     if as_json:
-        _say(json.dumps(_as_object(made, verdict), ensure_ascii=False))
+        more = {"fragile": found and asdict(found), "why": reasons and asdict(reasons)}
+        whole = _as_object(made, verdict) | {name: value for name, value in more.items() if value}
+        _say(json.dumps(whole, ensure_ascii=False))
         return
     _say(f"{made!r}")
+    if found is not None:
+        _say(found.text)
+        if len(made) > 2:
+            panel = made.reliability()
+            _say(f"agreement with a fresh panel: {panel.value:.2f} ({panel.low:.2f} to {panel.high:.2f})")
+    if why and reasons is not None:
+        _say(f"{why[0]} less {why[1]}: {reasons.gap:+.3f}, of which")
+        for first, second, value, count, share in reasons.votes[:_REASONS]:
+            said = "=" if value == 0 else ">" if value > 0 else "<"
+            _say(f"  {share:+.3f}  {count:,} votes {first} {said} {second}")
+        for name, share in reasons.voters[:_REASONS] if len(reasons.voters) > 1 else ():
+            _say(f"  {share:+.3f}  voter {'without a name' if name is None else name}")
     if made.interval == "proved" and made.answers and not made.better.any():
         _say("no pair is decided; if the votes were summed, fit again with --one-by-one")
     if verdict is not None:
         _say(verdict.text)
+
+
+_REASONS = 5
+"""Votes and voters of a difference that are printed."""
 
 
 def _say(text: str) -> None:

@@ -32,12 +32,20 @@ text1/text2
 """
 SIDES = tuple((first, second) for first, _, second in (pair.partition("/") for pair in _SIDES.split()))
 """Pairs of columns of which another column names the winner."""
-DECIDED = (("chosen", "rejected"), ("winner", "loser"), ("preferred", "rejected"), ("better", "worse"))
-"""Pairs of columns whose first item is the winner."""
+_DECIDED = """
+chosen/rejected winner/loser preferred/rejected better/worse chosen/notchosen chosen/unchosen selected/notselected
+preferred/notpreferred winning/losing
+"""
+DECIDED = tuple((won, lost) for won, _, lost in (pair.partition("/") for pair in _DECIDED.split()))
+"""Pairs of words for the winner and the loser: columns are called so, or both have more around it (winner_name)."""
+_AROUND = ("name", "model", "item", "player", "candidate", "text", "response", "id")
+"""What is around these words in the columns that are taken where several pairs differ in it."""
 SHOWN_SIDES = ("left", "modelleft")
 """First columns that say which item was on the left-hand side."""
-TEXT_PREFIXES = ("chosen", "a1", "response", "answer", "output", "text")
-"""Prefixes of column names that usually hold texts."""
+TEXT_WORDS = ("response", "answer", "output", "text")
+"""Words in the names of columns that usually hold texts."""
+TURN = "turn"
+"""A column that distinguishes questions together with the question's id."""
 ONE_HOT = ("winnermodela", "winnermodelb", "winnertie")
 WINNER = ("winner", "label", "choice", "vote", "result", "outcome", "verdict", "preferred", "better", "judgment")
 SIGNED = ("answer", "preference", "value")
@@ -111,7 +119,7 @@ def column(names: Iterable[str], synonyms: tuple[str, ...], named: str | None = 
 
 @dataclass(frozen=True, slots=True)
 class VoteColumns:
-    """The columns of a file of votes by their role.
+    """The columns of a file of votes by their role; several may hold the `question`.
 
     Without `winner` the first item has won, unless `one_hot` names three columns of zeros and ones. `signed`: the
     winner is a number from +1 to -1.
@@ -123,7 +131,7 @@ class VoteColumns:
     voter: str | None = None
     kind: str | None = None
     context: str | None = None
-    question: str | None = None
+    question: tuple[str, ...] | None = None
     count: str | None = None
     weight: str | None = None
     strength: str | None = None
@@ -139,7 +147,21 @@ class VoteColumns:
     @property
     def may_be_texts(self) -> bool:
         """Whether the names of the two columns suggest texts."""
-        return plain(self.first).startswith(TEXT_PREFIXES)
+        return any(word in plain(self.first) for word in TEXT_WORDS)
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> str(VoteColumns("left", "right", "winner", voter="judge"))
+        "items 'left' and 'right', winner 'winner', voter 'judge'"
+        """
+        outcome = f"items {self.first!r} and {self.second!r}"
+        if self.winner is None and self.one_hot is None:
+            outcome = f"winner {self.first!r}, loser {self.second!r}"
+        rest = {role: getattr(self, role) for role in ("winner", *VOTE_DETAILS)}
+        told = [f"{role} {' and '.join(map(repr, [name] if isinstance(name, str) else name))}"
+                for role, name in rest.items() if name]  # fmt: skip
+        return ", ".join([outcome, *told])
 
 
 def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) -> VoteColumns:
@@ -149,10 +171,13 @@ def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
     'judge'
     """
     names = by_plain_name(header)
-    chosen = _given(names, given or {})
+    given = dict(given or {})
+    question = given.pop("question", None)
+    chosen = _given(names, given)
     rest: dict[str, Any] = {
         role: chosen.get(role) or column(names.values(), usual) for role, usual in VOTE_DETAILS.items()
     }
+    rest["question"] = _question(names, rest["question"], question)
     seen = ", ".join(names.values())
     if "loser" in chosen:
         if "winner" not in chosen or "first" in chosen or "second" in chosen:
@@ -169,8 +194,8 @@ def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
         return VoteColumns(*pair, one_hot=(one, two, tie), **rest)
     if pair is not None and winner is not None:
         return VoteColumns(*pair, winner, signed=plain(winner) in SIGNED, **rest)
-    decided = _pair(names, DECIDED)
-    if decided is not None and "first" not in chosen:
+    decided = None if "first" in chosen else _decided(names)
+    if decided is not None:
         return VoteColumns(*decided, **rest)
     if pair is not None:
         raise ValueError(f"no column names the winner ({', '.join(WINNER)}) among {seen!r:.300}; columns= names it")
@@ -201,6 +226,35 @@ def _given(names: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]
             raise ValueError(f"no column {name!r} for {role!r} among {', '.join(names.values())!r:.300}")
         chosen[role] = found
     return chosen
+
+
+def _question(names: Mapping[str, str], found: str | None, given: str | None) -> tuple[str, ...] | None:
+    """The columns of the question: its id and the turn, or those given, as "id+turn"."""
+    if given is not None:
+        parts = [given] if plain(given) in names and "+" not in given else given.split("+")
+        return tuple(_given(names, {"question": part})["question"] for part in parts)
+    both = tuple(name for name in (found, names.get(TURN)) if name is not None)
+    return both or None
+
+
+def _decided(names: Mapping[str, str]) -> tuple[str, str] | None:
+    """The columns of the winner and of the loser; a ValueError if several pairs may be meant."""
+    exact = _pair(names, DECIDED)
+    if exact is not None:
+        return exact
+    found: dict[str, tuple[str, str]] = {}
+    for name in names:
+        for won, lost in DECIDED:
+            before, won_here, after = name.partition(won)
+            if won_here and (other := f"{before}{lost}{after}") in names and other != name:
+                found.setdefault(before + after, (names[name], names[other]))
+    usual = next((found[around] for around in _AROUND if around in found), None)
+    if usual is None and len(found) > 1:
+        pairs = "; ".join(f"{one} and {two}" for one, two in found.values())
+        raise ValueError(
+            f"several columns may hold winner and loser ({pairs:.200}): columns= names 'winner' and 'loser'"
+        )
+    return usual or next(iter(found.values()), None)
 
 
 def _pair(names: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> tuple[str, str] | None:

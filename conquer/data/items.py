@@ -22,6 +22,8 @@ Content = Literal["ids", "texts", "dicts", "vectors"]
 CONTENTS = cast(tuple[Content, ...], get_args(Content))
 LONGEST_NAME = 200
 """Characters of an id or of a voter's name. Longer values are treated as texts."""
+_LONG = 64
+"""The length above which strings look like texts."""
 _LONGEST_TEXT = 1 << 24
 _LARGEST = sys.float_info.max
 _PARTS: dict[Part, tuple[str, ...]] = {"text": TEXT, "features": FEATURES, "vector": VECTOR}
@@ -35,9 +37,11 @@ def checked_content(content: str | None) -> Content | None:
 
 
 def content_of(cells: Sequence[Any], may_be_texts: bool) -> Content:
-    """What cells hold, by the first of them. Strings are ids, or texts if they may be and one has several words.
+    """What cells hold, by the first of them. Strings are texts if at least half have over 64 characters, else ids.
 
-    >>> content_of(["tea", "mug"], True), content_of(["green tea"], True), content_of(["[1, 2]"], False)
+    `may_be_texts`: the columns are called texts, responses, answers or outputs, and several words in a cell are enough.
+
+    >>> content_of(["green tea", "mug"], False), content_of(["green tea"], True), content_of(["[1, 2]"], False)
     ('ids', 'texts', 'vectors')
     """
     given = [cell for cell in cells if cell is not None and not (isinstance(cell, str) and not cell)]
@@ -46,15 +50,13 @@ def content_of(cells: Sequence[Any], may_be_texts: bool) -> Content:
         begins = first.lstrip()[:1]
         if begins in ("{", "[") and isinstance(_json(first), dict | list):
             return "dicts" if begins == "{" else _content_of_list(_json(first))
-        texts = may_be_texts and any(isinstance(cell, str) and _is_text(cell) for cell in given)
-        return "texts" if texts else "ids"
+        strings = {cell.strip() for cell in given if isinstance(cell, str)}
+        if may_be_texts and any(len(cell.split(None, 1)) > 1 for cell in strings):
+            return "texts"
+        return "texts" if 2 * sum(len(cell) > _LONG for cell in strings) >= len(strings) else "ids"
     if isinstance(first, Mapping):
         return "dicts"
     return _content_of_list(first) if isinstance(first, Sequence | np.ndarray) else "ids"
-
-
-def _is_text(cell: str) -> bool:
-    return len(cell.split(None, 1)) > 1 or len(cell) > 64
 
 
 def _content_of_list(value: Any) -> Content:

@@ -55,12 +55,13 @@ def _body(row: Any) -> Mapping[str, Any]:
 
 
 class ShownPair(NamedTuple):
-    """What a question showed: two items, which of them was on the left, and the context."""
+    """What a question showed: two items, the one on the left, and the context; `ids`: an item is its id alone."""
 
     items: tuple[Any, Any]
     left: str | None = None
     context: Any = None
     planted: bool = False
+    ids: bool = False
 
 
 def _shown(body: Mapping[str, Any]) -> ShownPair | None:
@@ -70,15 +71,17 @@ def _shown(body: Mapping[str, Any]) -> ShownPair | None:
         return None
     items = body.get("items")
     contents: dict[str, Any] = {}
+    ids = False
     for place, one in enumerate(items if isinstance(items, list | tuple) else ()):
         if isinstance(one, Mapping):
             parts = parts_of(one)
             contents[str(one.get("id", place))] = one.get("id") if parts is None else parts
+            ids |= parts is None
         else:
             contents[str(place)] = one
     left = {names[0]: "first", names[1]: "second"}.get(str(body.get("left")))
     both = contents.get(names[0]), contents.get(names[1])
-    return ShownPair(both, left, body.get("context"), bool(body.get("planted")))
+    return ShownPair(both, left, body.get("context"), bool(body.get("planted")), ids)
 
 
 def _offered(row: Mapping[str, Any]) -> ShownPair | None:
@@ -107,9 +110,10 @@ def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, ShownPair | Non
         raise ValueError(f"the ledger does not hold the items that were shown{more}")
     value = body.get("answer" if kind == "tell" else "value")
     said = value if value is not None else "both_bad" if body.get("winner") == "both_bad" else "skip"
+    one, two = ("item_1", "item_2") if question.ids else ("text_1", "text_2")
     return {
-        "text_1": question.items[0],
-        "text_2": question.items[1],
+        one: question.items[0],
+        two: question.items[1],
         "winner": Strength(said) if is_real(said) else said,
         "shown_left": question.left,
         "voter": row.get("voter"),

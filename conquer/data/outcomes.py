@@ -1,6 +1,7 @@
 """The outcome of a vote from what a file says: a side, a place, the item itself, a tie, a skip, or a number."""
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,9 +12,14 @@ from conquer.data.columns import VoteColumns, plain
 
 SKIP, BOTH_BAD = math.nan, math.inf
 """In place of a value: no answer, or neither item was good. Neither is learnt."""
-_TIES = ("tie", "tied", "ties", "draw", "drawn", "equal", "same", "both", "bothgood", "nopreference")
-_BOTH_BAD = ("bothbad", "tiebothbad", "neither", "none", "noneofthese")
-_SKIPS = ("skip", "skipped", "unsure", "dontknow")
+_TIE_WORDS = """
+tie tied ties draw drawn equal equals same both bothgood bothequal equallygood nopreference nodifference inconsistent
+undecided toss tossup
+"""
+_BOTH_BAD = ("bothbad", "tiebothbad", "equallybad", "neither", "none", "noneofthese")
+_SKIPS = ("skip", "skipped", "unsure", "notsure", "dontknow", "error", "invalid", "abstain")
+_TIE = re.compile(r"(?:tie|tied|draw)\b[^\w]", re.IGNORECASE)
+"""The beginning of "tie (inconsistent)" and other ties with a reason; with "bad" in the reason both are bad."""
 _FIRST, _SECOND = ("first", "left"), ("second", "right")
 _PLACES = {"1": 1.0, "2": -1.0, "a": 1.0, "b": -1.0, "x": 1.0, "y": -1.0}
 """Words for a place that may also be the id of an item."""
@@ -38,7 +44,7 @@ class OutcomeReader:
         self.words: dict[Any, float] = {}
         """Words, as they were written, whose meaning does not depend on the items of the row."""
         self._meanings = {
-            **dict.fromkeys(_TIES, 0.0),
+            **dict.fromkeys(_TIE_WORDS.split(), 0.0),
             **dict.fromkeys(_BOTH_BAD, BOTH_BAD),
             **dict.fromkeys(_SKIPS, SKIP),
             **dict.fromkeys((*_FIRST, plain(columns.first)), 1.0),
@@ -99,6 +105,8 @@ class OutcomeReader:
         meaning = self._meanings.get(short)
         if meaning is None:
             meaning = _PLACES.get(short)
+        if meaning is None and _TIE.match(word):
+            meaning = BOTH_BAD if "bad" in short else 0.0
         items = [item if isinstance(item, str) and len(item) < _LONGEST_WORD else "" for item in (first, second)]
         alike = [plain(item) == short for item in items]
         if meaning is not None and any(alike):

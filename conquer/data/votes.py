@@ -4,9 +4,8 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from conquer.data.items import LONGEST_NAME, Content, ItemReader, checked_conten
 from conquer.data.ledgers import is_ledger, ledger_rows
 from conquer.data.outcomes import BOTH_BAD, OutcomeReader, Strength, one_hot_value, read_count, read_share
 from conquer.data.preflib import OrderError, stream_orders
+from conquer.data.style import style_of
 from conquer.data.tables import Chunk, FilePart, chunks, from_rows, sniff
 from conquer.types import Floats, Ints, ItemId
 
@@ -29,6 +29,8 @@ _KINDS: dict[str, VoterKind] = {
     **dict.fromkeys(("judge", "llm", "ai", "model", "machine"), JUDGE),
 }
 _LISTED_PROBLEMS = 20
+_ORDER_PAIRS = 1 << 18
+"""Pairs of an order that are made at a time, roughly."""
 _CACHED_TYPES = {str, int, type(None)}
 
 
@@ -68,6 +70,8 @@ class VoteBlock:
     counts: Ints | None = None
     weights: Floats | None = None
     """NaN where a vote has none."""
+    style: Floats | None = None
+    """(N, S): what else may explain each vote, of the first item less of the second."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -109,6 +113,8 @@ class VoteTally:
     """What a reading has found, counted in votes; `refused` counts rows, `problems` lists the first reasons.
 
     `left_out` are answers of a ledger that its service did not learn: late, asked again, or not about two items.
+    `rarer` are votes on ids beyond the number to be kept. `notes` say what was taken from a file without being told:
+    its columns, and what its items are.
     """
 
     votes: int = 0
@@ -117,7 +123,9 @@ class VoteTally:
     both_bad: int = 0
     refused: int = 0
     left_out: int = 0
+    rarer: int = 0
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def refuse(self, problem: str) -> None:
         """Count a refused row."""
@@ -127,9 +135,10 @@ class VoteTally:
 
     def add(self, other: "VoteTally") -> None:
         """Add the tally of another reading."""
-        for name in ("votes", "ties", "skips", "both_bad", "refused", "left_out"):
+        for name in ("votes", "ties", "skips", "both_bad", "refused", "left_out", "rarer"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.problems = [*self.problems, *other.problems][:_LISTED_PROBLEMS]
+        self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
 
     def __str__(self) -> str:
         """In words.
@@ -138,7 +147,7 @@ class VoteTally:
         '12 votes, 3 of them ties; 1 skipped'
         """
         parts = {"skipped": self.skips, "both bad, not learnt": self.both_bad, "refused": self.refused,
-                 "not learnt by the service": self.left_out}  # fmt: skip
+                 "not learnt by the service": self.left_out, "of rarer ids, left out": self.rarer}  # fmt: skip
         more = "".join(f"; {count:,} {what}" for what, count in parts.items() if count)
         return f"{self.votes:,} votes, {self.ties:,} of them ties{more}"
 
@@ -146,8 +155,9 @@ class VoteTally:
 class VoteReading:
     """An iterator over the votes of a file, of a part of one, or of Python rows; `blocks` gives them as columns.
 
-    Parameters are those of `read_votes`. `tally` counts what has been found so far; `content` says what the two items
-    of a vote are, once the first rows have been read.
+    Parameters are those of `read_votes`; votes on ids that are not among `kept` are left out, and `style`
+    names what a block gives of it. `tally` counts what has been found so far; `content` says what the two items of a
+    vote are, once the first rows have been read.
     """
 
     def __init__(
@@ -160,6 +170,8 @@ class VoteReading:
         known: Iterable[ItemId] | None = None,
         both_bad: str = "skip",
         strict: bool = True,
+        kept: Set[ItemId] | None = None,
+        style: tuple[str, ...] = (),
     ) -> None:
         if kind not in (PERSON, JUDGE):
             raise ValueError(f"kind must be {PERSON!r} or {JUDGE!r}, got {kind!r}")
@@ -167,7 +179,8 @@ class VoteReading:
             raise ValueError(f"both_bad must be 'skip' or 'tie', got {both_bad!r}")
         self.source, self.columns, self.known = source, columns, known
         self.kind: VoterKind = PERSON if kind == PERSON else JUDGE
-        self.both_bad, self.strict = both_bad, strict
+        self.both_bad, self.strict, self.kept = both_bad, strict, kept
+        self.style = style
         self.content: Content | None = checked_content(content)
         self.tally = VoteTally()
 
@@ -202,6 +215,10 @@ class VoteReading:
             if self.content not in (None, "ids"):
                 raise DataError(f"{name_of(part.source)}: PrefLib's alternatives are ids, got content={self.content!r}")
             self.content = "ids"
+            if self.style:
+                raise DataError(f"{name_of(part.source)}: orders of preference have no style")
+            yield from self._order_blocks(part)
+            return
         reader: _BlockReader | None = None
         names: dict[str, None] = {}
         for chunk in self._chunks():
@@ -209,16 +226,54 @@ class VoteReading:
             names |= dict.fromkeys(new)
             if reader is None:
                 columns = self._found_columns(chunk)
-                reader = _BlockReader(columns, self._item_reader(chunk, columns), self.kind)
+                reader = _BlockReader(columns, self._item_reader(chunk, columns), self.kind, self.style)
             elif new:
                 reader.columns = self._more_columns(chunk, reader.columns, list(names), new)
             yield self._votes(chunk, reader)
 
+    def orders(self) -> Iterator[tuple[int, list[ItemId], int, Ints]]:
+        """(line, ids, people, groups) of each order of a PrefLib file: what it ranks, best first, and equals' group."""
+        part = self.source
+        assert isinstance(part, FilePart)
+        read = ItemReader("ids", self.known).read
+        ids: dict[str, ItemId] = {}
+        try:
+            for line, names, people, groups in stream_orders(raw.decode(part.encoding) for raw in lines(part.source)):
+                flat = [names[k] for group in groups for k in group]
+                try:
+                    people = read_count(people)
+                    listed = [ids[name] if name in ids else ids.setdefault(name, read(name)) for name in flat]
+                except ValueError as error:
+                    raise DataError(f"{self.at(line)}: {error}") from None
+                order = np.repeat(np.arange(len(groups)), list(map(len, groups)))
+                if self.kept is not None:
+                    inside = np.array([name in self.kept for name in listed], bool)
+                    self.tally.rarer += people * (_pairs(len(listed)) - _pairs(int(inside.sum())))
+                    listed, order = [name for name in listed if name in self.kept], order[inside]
+                if len(listed) > 1:
+                    yield line, listed, people, order
+        except (OrderError, UnicodeDecodeError) as error:
+            raise DataError(f"{name_of(part.source)}, {error}") from None
+
+    def _order_blocks(self, part: FilePart) -> Iterator[VoteBlock]:
+        """A person who ranks one item above another has voted for it; equals are ties, others are not compared."""
+        for line, ids, people, groups in self.orders():
+            step = max(1, _ORDER_PAIRS // len(ids))
+            for start in range(0, len(ids) - 1, step):
+                one, two = np.triu_indices(len(ids) - start, 1, len(ids) - start)
+                one, two = (place[one < step] + start for place in (one, two))
+                yield VoteBlock(
+                    [ids[k] for k in one.tolist()],
+                    [ids[k] for k in two.tolist()],
+                    (groups[two] > groups[one]).astype(np.float64),
+                    np.full(one.size, line, np.int64),
+                    kinds=None if self.kind == PERSON else [self.kind] * one.size,
+                    counts=np.full(one.size, people, np.int64),
+                )
+
     def _chunks(self) -> Iterator[Chunk]:
         source = self.source
         if isinstance(source, FilePart):
-            if source.form == "preflib":
-                return from_rows(_order_rows(source))
             if source.form != "ledger":
                 return chunks(source)
             return from_rows(self._ledger(lambda: (row for chunk in chunks(source) for row in chunk.rows())))
@@ -259,6 +314,11 @@ class VoteReading:
         if self.content is None:
             some = [*chunk.column(columns.first), *chunk.column(columns.second)]
             self.content = "ids" if self.known is not None else content_of(some, columns.may_be_texts)
+            example = next((f", such as {cell!r:.60}" for cell in some if isinstance(cell, str) and " " in cell), "")
+            if isinstance(self.source, FilePart):
+                self.tally.notes.append(
+                    f"{name_of(self.source.source)}: {columns}; the items are {self.content}{example}"
+                )
         return ItemReader(self.content, self.known, numbers=not isinstance(self.source, FilePart))
 
     def _votes(self, chunk: Chunk, reader: "_BlockReader") -> VoteBlock:
@@ -281,14 +341,19 @@ class VoteReading:
         self.tally.skips += int(block.numbers[skips].sum())
         self.tally.both_bad += int(block.numbers[both].sum())
         keep = good & ~both & ~skips
+        if self.kept is not None:
+            pairs = zip(block.first, block.second, strict=True)
+            rarer = keep & ~np.array([one in self.kept and two in self.kept for one, two in pairs], bool)
+            self.tally.rarer += int(block.numbers[rarer].sum())
+            keep &= ~rarer
         return block if keep.all() else block.take(np.flatnonzero(keep))
 
 
 class _BlockReader:
     """Reads the chunks of one source as blocks. It caches ids, outcomes and voters, so that most cells are known."""
 
-    def __init__(self, columns: VoteColumns, items: ItemReader, kind: VoterKind) -> None:
-        self.columns, self.items, self.kind = columns, items, kind
+    def __init__(self, columns: VoteColumns, items: ItemReader, kind: VoterKind, style: tuple[str, ...]) -> None:
+        self.columns, self.items, self.kind, self.style = columns, items, kind, style
         self.outcomes = OutcomeReader(columns)
         self._voters: dict[Any, str | None] = {None: None, "": None}
 
@@ -307,6 +372,10 @@ class _BlockReader:
         weights = self._column(chunk, columns.weight, lambda cell: read_share("weight", cell), bad)
         strengths = self._column(chunk, columns.strength, lambda cell: read_share("strength", cell), bad)
         lefts = self._column(chunk, columns.left, _left, bad)
+        lefts = lefts if lefts is not None or not columns.shown_left else ["first"] * len(first)
+        style = None
+        if self.style:
+            style = style_of(chunk, self.style, lefts or [None] * len(first), (columns.first, columns.second), bad)
         if kinds is None and self.kind != PERSON:
             kinds = [self.kind] * len(first)
         if strengths is not None:
@@ -319,11 +388,12 @@ class _BlockReader:
             np.asarray(chunk.lines, np.int64),
             voters,
             None if kinds is None else [kind or self.kind for kind in kinds],
-            lefts if lefts is not None or not columns.shown_left else ["first"] * len(first),
+            lefts,
             None if columns.context is None else chunk.column(columns.context),
-            None if columns.question is None else chunk.column(columns.question),
+            None if columns.question is None else _joined([chunk.column(name) for name in columns.question]),
             None if counts is None else np.array([1 if one is None else one for one in counts], np.int64),
             None if weights is None else np.array([np.nan if one is None else one for one in weights]),
+            style,
         )
 
     def _column(
@@ -388,6 +458,10 @@ class _BlockReader:
         return kind
 
 
+def _joined(columns: list[list[Any]]) -> list[Any]:
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
 def _put(values: Floats, k: int, bad: dict[int, str], read: Callable[..., float], *cells: Any) -> None:
     if k not in bad:
         try:
@@ -441,18 +515,8 @@ def _winner(winner: Any, first: Any, second: Any) -> Any:
     return Strength(winner)
 
 
-def _order_rows(part: FilePart) -> Iterator[tuple[int, Any]]:
-    """The orders of a PrefLib file as rows: a person who ranks one item above another has voted for it.
-
-    Equals are ties; what is not ranked is not compared.
-    """
-    try:
-        for line, names, people, groups in stream_orders(raw.decode(part.encoding) for raw in lines(part.source)):
-            ranked = [(place, names[k]) for place, group in enumerate(groups) for k in group]
-            for (place, one), (later, two) in combinations(ranked, 2):
-                yield line, {"first": one, "second": two, "answer": float(later > place), "count": people}
-    except (OrderError, UnicodeDecodeError) as error:
-        raise DataError(f"{name_of(part.source)}, {error}") from None
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
 
 
 def read_votes(

@@ -1,6 +1,6 @@
 """From items to rows: `Featurizer`, whose settings are saved with a model, and `featurize` for a single call."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
@@ -22,6 +22,7 @@ from conquer.features.hashing import (
     hash_vector,
     hashed,
     named_features,
+    row_by_row,
     signed_column,
     string_key,
     together,
@@ -41,6 +42,8 @@ Products = Literal["all", "matching"]
 _LONGEST_NGRAM = 8
 _PIECE, _FEATURE = 1 << 18, 50
 """Characters of the pieces that a corpus is fitted in; a feature of a dict counts as this many."""
+_MIDDLE, _SPREAD = 6.0, 4.0
+"""Of the logarithm of a text's length: 400 characters are the middle, and half as many weigh a sixth less."""
 _UNFITTED = FittedColumns()
 """Hashed columns, not weighed by rarity."""
 
@@ -88,6 +91,9 @@ class Featurizer:
     learn : tuple of {"text", "features", "vector"}, optional
         The parts that are learnt of dicts with parts. By default the vector, or the text if there is none, and
         features.
+    length : bool
+        The last column holds the length of a text, (ln(1 + characters) - 6)/4, added after scaling. Longer answers win
+        more often in most votes, and rows of length 1 do not show it.
     products : {"all", "matching"}
         The products of vectors with a context that is a vector: every pair of numbers, or those at the same place
         (for embeddings of one kind).
@@ -123,6 +129,7 @@ class Featurizer:
     encoder: str | None = None
     learn: tuple[Part, ...] | None = None
     products: Products = "all"
+    length: bool = False
     fitted: FittedColumns | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -137,8 +144,9 @@ class Featurizer:
             raise ValueError(f"ngrams must satisfy 1 <= shortest <= longest <= {_LONGEST_NGRAM}, got {self.ngrams}")
         if not _is_int(self.least) or self.least < 1:
             raise ValueError(f"least must be a whole number from 1, got {self.least!r}")
-        if not isinstance(self.unit, bool):
-            raise TypeError(f"unit must be True or False, got {self.unit!r}")
+        for name in ("unit", "length"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if not _is_int(self.seed) or not 0 <= self.seed < 2**64:
             raise ValueError(f"seed must be a whole number in [0, 2**64), got {self.seed!r}")
         if self.encoder is not None:
@@ -228,7 +236,15 @@ class Featurizer:
                 kind, values = "vectors", encoded(self.encoder, values)
         if has_vectors(kind, values):
             return self._vectors(values, context, most)
-        return self._finished(*self._columns(self._grams(kind, values)), self._context(context), most)
+        rows, cost = self._finished(*self._columns(self._grams(kind, values)), self._context(context), most)
+        texts = values.text if kind == "parts" else values if kind == "texts" else None
+        return (self._with_length(rows, texts) if self.length and texts else rows), cost
+
+    def _with_length(self, rows: SparseRows, texts: Sequence[str]) -> SparseRows:
+        lengths = (np.log1p(np.fromiter(map(len, texts), np.float64, len(texts))) - _MIDDLE) / _SPREAD
+        last = np.full(len(rows), self.dim - 1, np.int32)
+        both = row_by_row((rows.indptr, rows.indices, rows.data), (np.arange(len(rows) + 1), last, lengths))
+        return SparseRows(*both, self.dim)  # a word that is hashed to the last column, one in a million, shares it
 
     def _vectors(self, values: Any, context: Item | None, most: int) -> tuple[SparseRows, int]:
         """Vectors, and features beside them whatever `kind` and `columns` say."""
@@ -332,11 +348,13 @@ class Featurizer:
         if self.encoder is not None and not base:
             return {}
         hashes = _hashes_by_name(item, self.ngrams, self.seed)
+        length = {"length of the text": (self.dim - 1, 1)} if self.length and isinstance(item, str) else {}
         known = None if base else self._fitted().vocabulary
         if known is not None:
-            return {name: (column, 1) for name, hash_ in hashes.items() if (column := known.column(hash_)) is not None}
+            found = {name: (column, 1) for name, hash_ in hashes.items() if (column := known.column(hash_)) is not None}
+            return found | length
         placed = {name: signed_column(hash_, self.dim - base) for name, hash_ in hashes.items()}
-        return {name: (column + base, sign) for name, (column, sign) in placed.items()}
+        return {name: (column + base, sign) for name, (column, sign) in placed.items()} | length
 
     def settings(self) -> dict[str, Any]:
         """Everything but the fitted arrays, as JSON takes it.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from conquer.boards.fragility import VoteTable
 from conquer.data.compression import DataError
 from conquer.data.votes import Vote, VoteBlock
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where, one_thread
@@ -17,25 +18,35 @@ from conquer.registry import find
 from conquer.rows import SparseRows
 from conquer.types import Choice, Floats, ItemId, Learner, Query, Source
 
-FULL_DIM = 2048
-"""The most features for which a full model is the default: it takes 34 MB, and boards need one."""
-_PAIRS = 1 << 16
+FULL_DIM, FULL_IDS = 2048, 5000
+"""The most features, and ids, for which a full model is the default: boards need one, and it takes 34 or 200 MB."""
+_PAIRS, _BLOCK = 1 << 16, 512
 _RESOLVED = 2.0**-44
 """A lam smaller than this share of A's largest entry would be lost in the rounding of the sum."""
 _MOST_EQUAL = 1_000_000
 """Equal votes on one line that are learnt one by one; more would take hours, and are usually a mistake."""
 
 
-def learner_of(algorithm: str, model: str | None, dim: int, parameters: Mapping[str, Any]) -> Learner:
+def learner_of(
+    algorithm: str, model: str | None, dim: int, parameters: Mapping[str, Any], *, ids: bool = False
+) -> Learner:
     """A fresh learner. The default model is full up to FULL_DIM features, else the algorithm's own default.
+
+    `ids`: every feature is an id. Above FULL_IDS of them there is no default.
 
     >>> learner_of("gnr", None, 100, {}).parameters["model"], learner_of("gnr", None, 10**6, {}).parameters["model"]
     ('full', 'diagonal')
     """
     row = find(algorithm)
     ours = row.policy is not None and "full" in row.models and "lam" in row.takes
-    if model is None and ours and dim <= FULL_DIM and "update" not in parameters:
-        model = "full"
+    if model is None and ours and "update" not in parameters:
+        if dim <= (FULL_IDS if ids else FULL_DIM):
+            model = "full"
+        elif ids:
+            raise DataError(
+                f"{dim:,} ids; a full model takes {FULL_IDS:,}: keep the ids with most votes by most={FULL_IDS} "
+                f"(--most {FULL_IDS}), or take model='diagonal' (--model diagonal), which has no board"
+            )
     learner = row.build(dim, model, **parameters)
     if not learner.duels:
         raise ValueError(f"{learner.name} learns whether one item is the best; votes say which of two is better")
@@ -76,6 +87,24 @@ def solve_pairs(learner: Learner, sums: PairCounts, rows: SparseRows) -> None:
     with one_thread():
         squares = _square(matrix, laplacian) if full else _diagonal(matrix, sums)
         _solve(learner, squares, np.asarray(matrix.T @ gains), sums.votes)
+
+
+def solve_styled(learner: Learner, sums: PairCounts, rows: SparseRows, table: VoteTable) -> None:
+    """`solve_pairs` for a full model whose last columns are the style of each vote, with weights in [-1, 1] then."""
+    assert table.style is not None
+    matrix, count = rows.csr(), table.style.shape[1]
+    laplacian, gains = sums.laplacian(len(rows))
+    own = table.rows.csr()
+    R = ((own[table.first] - own[table.second]) * 0.5).multiply(table.weights[:, None]).tocsr()
+    Z = table.style * table.weights[:, None]
+    weighed = Z * table.counts[:, None]
+    with one_thread():
+        squares, total = _square(matrix, laplacian), np.asarray(matrix.T @ gains)
+        squares[:, -count:] += R.T @ weighed
+        squares[-count:, :-count] = squares[:-count, -count:].T
+        squares[-count:, -count:] = Z.T @ weighed
+        total[-count:] = weighed.T @ table.values
+        _solve(learner, squares, total, sums.votes)
 
 
 def _square(matrix: Any, laplacian: Any) -> Floats:
@@ -131,8 +160,13 @@ def _full_arrays(model: Full, squares: Floats, gains: Floats) -> tuple[dict[str,
         raise ArithmeticError(f"A has no Cholesky factor in sixteen digits with lam = {model.lam:g}; {model.remedy}")
     log_det = 2.0 * float(np.log(factor.diagonal()).sum()) - model.dim * float(np.log(model.lam))
     weights, _ = lapack.dpotrs(factor, gains, lower=1)
-    lower = np.tril(lapack.dpotri(factor, lower=1)[0])
-    inverse = np.ascontiguousarray(lower + np.tril(lower, -1).T)
+    # Fortran's lower triangle is the upper one of the transpose, which is in C's order without a copy.
+    inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T
+    for start in range(0, model.dim, _BLOCK):
+        stop = min(start + _BLOCK, model.dim)
+        own = inverse[start:stop, start:stop]
+        own[:] = np.triu(own) + np.triu(own, 1).T
+        inverse[stop:, start:stop] = inverse[start:stop, stop:].T
     return {"weights": weights, "inverse": inverse}, log_det, float(gains @ weights)
 
 

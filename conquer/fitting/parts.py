@@ -56,6 +56,9 @@ def sum_part(task: PartTask, report: Callable[[int], None] | None = None) -> Par
     """Read a part and sum it; `report` is called with the number of votes so far."""
     reading = task.reading()
     result = PartSum(task.empty_sums(), reading.tally)
+    if isinstance(result.sums, PairCounts) and isinstance(task.source, FilePart) and task.source.form == "preflib":
+        result.sums.add_orders(reading)
+        return result
     for block in reading.blocks():
         if isinstance(result.sums, Moments):
             assert task.maker is not None

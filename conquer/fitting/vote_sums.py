@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from conquer.data.compression import DataError
-from conquer.data.votes import VoteBlock
+from conquer.data.votes import VoteBlock, VoteReading
 from conquer.features.featurizer import Featurizer
 from conquer.rows import SparseRows, as_rows, stack
 from conquer.types import Floats, Ints, ItemId
 
+_ORDERED, _DENSE = 1 << 21, 0.05
+"""Ranked items of the orders that are summed at a time, and the share of the items from which they are dense."""
 _ROWS = 1024
 """Votes summed at a time; fixed, so that the sums are the same on every machine."""
 Where = Callable[[int], str]
@@ -53,6 +55,47 @@ class PairCounts:
         self.gains -= _binned(second, gains, len(self.names))
         self.votes += int(counts.sum())
 
+    def add_orders(self, reading: VoteReading) -> None:
+        """Add all pairs of the orders of a PrefLib file, at once: n ranked items are n (n - 1) / 2 votes a person."""
+        some: list[tuple[Ints, int]] = []
+        size, tally = 0, reading.tally
+        for _, ids, people, groups in reading.orders():
+            places, count = self.places(ids), len(ids)
+            ties = np.bincount(groups)
+            below = count - np.cumsum(ties)
+            above = np.cumsum(ties) - ties
+            self.gains[places] += 0.5 * people * (below - above)[groups]
+            tally.votes += people * count * (count - 1) // 2
+            tally.ties += people * int((ties * (ties - 1) // 2).sum())
+            some.append((places, people))
+            size += count
+            if size > _ORDERED:
+                self._add_orders(some)
+                some, size = [], 0
+        self._add_orders(some)
+        self.votes = tally.votes
+
+    def _add_orders(self, orders: list[tuple[Ints, int]]) -> None:
+        """Add the numbers of people who ranked both items of a pair."""
+        from scipy.sparse import csr_array, triu
+
+        if not orders:
+            return
+        sizes = [places.size for places, _ in orders]
+        people = np.repeat([float(count) for _, count in orders], sizes)
+        places, starts = np.concatenate([places for places, _ in orders]), np.cumsum([0, *sizes])
+        shape = len(orders), len(self.names)
+        ranked, weighed = (csr_array((data, places, starts), shape=shape) for data in (np.ones(places.size), people))
+        if places.size > _DENSE * shape[0] * shape[1] and shape[0] * shape[1] <= _ORDERED * 8:
+            with one_thread():
+                both: Any = np.triu(ranked.toarray().T @ weighed.toarray(), 1)
+            low, high = np.nonzero(both)
+            counts = both[low, high]
+        else:
+            both = triu(ranked.T @ weighed, 1).tocoo()
+            low, high, counts = both.row.astype(np.int64), both.col.astype(np.int64), both.data
+        self._add_pairs((low << 32) | high, counts)
+
     def places(self, ids: list[ItemId]) -> Ints:
         """The position of each id; new ones are appended."""
         names = self.names
@@ -66,6 +109,13 @@ class PairCounts:
     def _add_pairs(self, pairs: Ints, squares: Floats) -> None:
         self.pairs, where = np.unique(np.concatenate([self.pairs, pairs]), return_inverse=True)
         self.squares = _binned(where, np.concatenate([self.squares, squares]), self.pairs.size)
+
+    def frequent(self, most: int) -> list[ItemId]:
+        """The `most` ids that are in most votes; of equal ones the first."""
+        count = len(self.names)
+        votes = _binned(self.pairs >> 32, self.squares, count) + _binned(self.pairs & 0xFFFFFFFF, self.squares, count)
+        names = list(self.names)
+        return [names[k] for k in np.argsort(-votes, kind="stable")[:most]]
 
     def add(self, other: "PairCounts") -> None:
         """Add the sums of another part, whose new names are appended."""

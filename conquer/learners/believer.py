@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import checked_answer, positive, whole
+from conquer.checks import checked_answer, number, positive, whole
 from conquer.kernels.rounds import settings as st
 from conquer.learners.algorithm import summary
 from conquer.learners.batch import learn_in_turn
@@ -18,10 +18,10 @@ from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Ints, Source
 
 BELIEVE = ("voters", "people")
-NAMES = ("voters", "trust", "nuisance", "judges")
+NAMES = ("voters", "trust", "nuisance", "judges", "taste")
 MOST_VOTERS, MOST_JUDGES = 4096, 64
 TASTE = 0.5
-"""The prior scale of a judge's deviation from people, relative to the weights."""
+"""The prior scale of a judge's deviation from people, relative to the weights, by default."""
 
 
 def columns(dim: int, parameters: Mapping[str, Any]) -> int:
@@ -60,7 +60,7 @@ def completed(row: Any, model: str, values: Mapping[str, Any], belief: Mapping[s
     if model == "kernel" and values["kernel"] != "linear":
         raise ValueError(f"believe= requires kernel='linear', got {values['kernel']!r}")
     taste = "all" if belief["believe"] == "people" else ()
-    return {"voters": 64, "trust": 1.0, "nuisance": taste, "judges": 2, **belief}
+    return {"voters": 64, "trust": 1.0, "nuisance": taste, "judges": 2, "taste": TASTE, **belief}
 
 
 Models = tuple[CompiledModel, ...]
@@ -148,8 +148,8 @@ class Believer:
     Rows keep their D features; column D is the side, the next `voters` columns are the voters' own, in the order of
     first appearance. Scores and choices do not use them. `believe="people"`: judges are weighed by what people's
     answers predict, never by each other's, and the first two (`judges`) have copies of all features, which absorb what
-    a judge likes and people do not. `nuisance`: the features to copy, "all" or a list of columns. `trust`: the prior
-    weight of a new voter's reliability, in squared predictions.
+    a judge likes and people do not; `taste` is its scale beside the items' worth. `nuisance`: the features to copy,
+    "all" or a list of columns. `trust`: the prior weight of a new voter's reliability, in squared predictions.
 
     >>> from conquer.registry import make
     >>> learner = make("gnr", dim=3, model="full", believe="voters")
@@ -176,10 +176,12 @@ class Believer:
         trust: float = 1.0,
         nuisance: Sequence[int] | str = (),
         judges: int = 2,
+        taste: float = TASTE,
     ) -> None:
         self.learner, self.believe, self.dim, self.width = learner, believe, dim, learner.dim
         self.voter_columns = whole("voters", voters, 0, MOST_VOTERS)
         self.judges = whole("judges", judges, 0, MOST_JUDGES)
+        self.taste = number("taste", taste, 0, 100)
         self.copies = copied(dim, nuisance)
         self._side = np.array([dim], np.int32)
         self.table = Voters(positive("trust", trust))
@@ -191,6 +193,7 @@ class Believer:
             "trust": self.table.trust,
             "nuisance": nuisance if isinstance(nuisance, str) else list(self.copies),
             "judges": self.judges,
+            "taste": self.taste,
         }
 
     @property
@@ -318,7 +321,7 @@ class Believer:
             rows.append((sides, [source.side / 2] * len(sides), 1.0))
         if source.kind == "judge" and len(self.copies) and (judge := self.table.judge(voter)) < self.judges:
             start = self.dim + 1 + self.voter_columns + judge * len(self.copies)
-            for row, factor in zip(two.rows.tolist(), (TASTE / 2, -TASTE / 2), strict=True):
+            for row, factor in zip(two.rows.tolist(), (self.taste / 2, -self.taste / 2), strict=True):
                 entries = slice(two.indptr[row], two.indptr[row + 1])
                 ids = two.indices[entries]
                 data = two.data[entries]

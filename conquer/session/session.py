@@ -1,8 +1,9 @@
 """Ask and tell with item ids: offers for people or products, answers late and in any order, each learnt once."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
 
@@ -162,6 +163,10 @@ class Session:
         self.ledger = ledger
         self.catalog: Catalog | None = None
         """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
+        self.votes: Callable[[Session, SparseRows], Support] | None = None
+        """Gives the votes of `conquer.fit` for boards; None: those of the ledger. Files do not store it."""
+        self.style: Mapping[str, tuple[float, float]] = {}
+        """{name: (weight, standard deviation)} of the style that `conquer.fit` kept out of the scores."""
         self.ordinal = 0
         """The number of the next round."""
         self._stream = tickets.stream("policy", self.seed)
@@ -457,7 +462,9 @@ class Session:
     def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
         among = {} if self.catalog is None else {"among": len(self.catalog)}
         made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **options})
-        return made
+        if (self.votes is None and self.ledger is None) or options.get("groups") is not None:
+            return made
+        return replace(made, support=partial(self.votes or _from_ledger, self, rows))
 
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
         """The ids and rows of `items`, or of the catalog."""
@@ -518,6 +525,13 @@ class Session:
         return dumps_session(self)
 
 
+def _from_ledger(session: Session, rows: SparseRows) -> "Support":
+    from conquer.session.votes import ledger_table, support_of
+
+    assert session.ledger is not None
+    return support_of(session.learner, rows, ledger_table(session.ledger.rows()))
+
+
 def _id_of(offer: Offer | str) -> str:
     found = offer.id if isinstance(offer, Offer) else offer
     if not isinstance(found, str):
@@ -537,6 +551,7 @@ def _split_ids(items: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]
 
 
 if TYPE_CHECKING:
+    from conquer.boards.fragility import Support
 
     def _misspelt(session: Session) -> None:
         """A type checker finds a misspelt word."""

@@ -7,6 +7,7 @@ import lzma
 import tempfile
 import tracemalloc
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+import conquer
 from conquer.answers import RESERVED
 from conquer.data.compression import DataError
 from conquer.data.items import read_items
 from conquer.data.reviews import read as read_reviews
 from conquer.data.tables import cut, sniff
-from conquer.data.votes import Vote, VoteReading, read_votes
+from conquer.data.votes import Vote, VoteReading, VoteTally, read_votes
 
 ROWS = [
     {"model_a": "tea", "model_b": "mug, blue", "winner": "model_a", "judge": "ann", "prompt": "p1"},
@@ -90,6 +92,11 @@ HEADERS = [
     ("chosen,rejected", "tea,mug", 1.0),
     ("winner,loser", "tea,mug", 1.0),
     ("chosen,rejected,strength", "tea,mug,0.25", 0.25),
+    ("winner_id,winner_name,winner_age,loser_id,loser_name,loser_age", "7,tea,33,8,mug,21", 1.0),
+    ("round,candidate_chosen,candidate_not_chosen", "1,tea,mug", 1.0),
+    ("winning team,losing team", "tea,mug", 1.0),
+    ("prompt,chosen_model,rejected_model", "why?,tea,mug", 1.0),
+    ("model_a,model_b,winner", "tea,mug,tie (inconsistent)", 0.0),
     ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", "tea,mug,0,0,1", 0.0),
     ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", "tea,mug,0,1,0", -1.0),
 ]
@@ -112,6 +119,56 @@ def test_voters_have_many_names(name, tmp_path):
     assert (two.voter, two.kind, two.weight, two.count) == (None, "judge", None, 1)
 
 
+def test_several_columns_of_winners_and_losers_are_not_guessed_among(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("winner_age,winner_seed,loser_age,loser_seed\n33,1,21,5\n")
+    with pytest.raises(
+        DataError, match="several columns may hold winner and loser .winner_age and loser_age; winner_s"
+    ):
+        list(read_votes(path))
+    (vote,) = read_votes(path, columns={"winner": "winner_seed", "loser": "loser_seed"})
+    assert (vote.first, vote.second, vote.value) == ("1", "5", 1.0)
+
+
+def test_a_question_is_its_id_and_its_turn(tmp_path):
+    path, rows = tmp_path / "votes.csv", "7,1,tea,mug,model_a,ann\n7,2,tea,mug,model_b,ann\n"
+    path.write_text(f"question_id,turn,model_a,model_b,winner,judge\n{rows}")
+    assert conquer.fit(path).learner.answers == 2
+    assert [block.questions for block in read_votes(path).blocks()] == [[("7", "1"), ("7", "2")]]
+    path.write_text(f"task,round,model_a,model_b,winner,judge\n{rows}")
+    assert conquer.fit(path, columns={"question": "task+round"}).learner.answers == 2
+    for question in ("task", "nothing+round"):
+        with pytest.raises(DataError, match="gave a different answer|no column 'nothing' for 'question'"):
+            conquer.fit(path, columns={"question": question})
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("tie (inconsistent)", 0.0), ("Tie: both fine", 0.0), ("draw (by agreement)", 0.0), ("no difference", 0.0)],
+)
+def test_a_tie_may_have_a_reason(word, value):
+    (vote,) = VoteReading([("tea", "mug", word)])
+    assert vote.value == value
+
+
+@pytest.mark.parametrize(
+    ("word", "count"), [("tie (bothbad)", "both_bad"), ("tie: all bad", "both_bad"), ("error", "skips")]
+)
+def test_a_tie_between_bad_items_and_an_error_are_no_votes(word, count):
+    reading = VoteReading([("tea", "mug", word), ("tea", "mug", "tea")])
+    assert len(list(reading)) == 1
+    assert getattr(reading.tally, count) == 1
+
+
+def test_what_was_guessed_is_noted(tmp_path):
+    path, tally = tmp_path / "votes.csv", VoteTally()
+    path.write_text("winner_name,loser_name,judge\ngreen tea,mug,ann\n")
+    assert conquer.fit(path, tally=tally).catalog.names == ("green tea", "mug")
+    assert tally.notes == [
+        f"{path}: winner 'winner_name', loser 'loser_name', voter 'judge'; the items are ids, such as 'green tea'"
+    ]
+
+
 def test_columns_can_be_named(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("model_a,model_b,answer one,answer two,who won\nm,n,green tea,a mug,left\n")
@@ -128,8 +185,8 @@ def test_columns_can_be_named(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "content", "first"),
     [
-        (("green tea", "a mug"), "texts", "green tea"),
-        (("tea", "mug"), "ids", "tea"),
+        (("green tea", "a mug"), "ids", "green tea"),
+        (("green tea " * 8, "a mug " * 12), "texts", "green tea " * 8),
         (({"price": 1}, {"price": 2}), "dicts", {"price": 1}),
         (([1, 2], [3, 4]), "vectors", [1.0, 2.0]),
         (([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}],
@@ -154,6 +211,42 @@ def test_orders_of_preference_are_votes(tmp_path):
     path.write_text("# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME 1: tea\n2: 1,{2,3}\n1: 3,2\n")
     found = [(vote.first, vote.second, vote.value, vote.count, vote.line) for vote in read_votes(path)]
     assert found == [("tea", "2", 1.0, 2, 3), ("tea", "3", 1.0, 2, 3), ("2", "3", 0.0, 2, 3), ("3", "2", 1.0, 1, 4)]
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.permutations(range(1, 8)), st.integers(2, 7), st.integers(0, 5)),
+       min_size=1, max_size=6))  # fmt: skip
+def test_orders_are_summed_as_their_pairs_are(tmp_path_factory, orders):
+    lines = ["# NUMBER ALTERNATIVES: 7"]
+    for people, order, kept, tied in orders:
+        start = min(tied, kept - 2)
+        ranked = list(map(str, order[:kept]))
+        ranked[start : start + 2] = [f"{{{ranked[start]},{ranked[start + 1]}}}"]
+        lines.append(f"{people}: {','.join(ranked)}")
+    path = tmp_path_factory.mktemp("orders") / "some.toi"
+    path.write_text("\n".join(lines) + "\n")
+    tally, pairs = VoteTally(), list(read_votes(path))
+    session, expected = conquer.fit(path, tally=tally), conquer.fit(pairs)
+    assert session.scores() == pytest.approx(expected.scores(), abs=1e-12)
+    found, wanted = (one.board(list(expected.catalog.names), interval="fixed") for one in (session, expected))
+    np.testing.assert_allclose(found.high, wanted.high, atol=1e-12)
+    votes = sum(vote.count for vote in pairs)
+    assert (tally.votes, tally.ties) == (votes, sum(vote.count for vote in pairs if vote.value == 0))
+    assert session.learner.answers == votes
+    assert conquer.fit(path, one_by_one=True).scores() == pytest.approx(session.scores(), abs=1e-9)
+
+
+def test_long_orders_end_quickly(tmp_path):
+    """2,231 alternatives: 40 orders of all of them are a hundred million votes."""
+    path, rng = tmp_path / "long.soi", np.random.default_rng(0)
+    orders = [",".join(map(str, rng.permutation(2231) + 1)) for _ in range(40)]
+    path.write_text("# NUMBER ALTERNATIVES: 2231\n" + "".join(f"1: {order}\n" for order in orders))
+    tally, started = VoteTally(), perf_counter()
+    session = conquer.fit(path, tally=tally)
+    assert perf_counter() - started < 30
+    assert tally.votes == session.learner.answers == 40 * 2231 * 2230 // 2
+    borda = np.mean([np.argsort([int(k) for k in order.split(",")]) for order in orders], axis=0)
+    scores = [session.learner.scores(session.catalog[str(k + 1)])[0] for k in (borda.argmin(), borda.argmax())]
+    assert scores[0] > 0 > scores[1]
 
 
 LEDGER = [

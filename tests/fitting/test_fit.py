@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import conquer
+from conquer.data.compression import DataError
+from conquer.data.votes import VoteTally
 from conquer.kernels.rounds import settings
 from conquer.session import replay
 from conquer.types import Choice, Query
@@ -56,10 +58,11 @@ def test_items_give_what_one_by_one_learning_gives(votes, how):
 def test_texts_give_what_one_by_one_learning_gives(how):
     texts = ["green leaf tea", "a blue mug", "an old iron pot", "tea in a mug"]
     votes = [{"chosen": texts[i], "rejected": texts[j]} for i, j in [(0, 1), (1, 2), (3, 2), (0, 3), (1, 0)]]
-    session = conquer.fit(votes, **how)
-    expected = conquer.make("gnr", dim=64, **{"model": "full", **{k: v for k, v in how.items() if k != "dim"}})
+    session = conquer.fit(votes, content="texts", **how)
+    made = {"model": "full", "lam": 10.0, **{k: v for k, v in how.items() if k != "dim"}}
+    expected, featurizer = conquer.make("gnr", dim=64, **made), conquer.Featurizer(dim=64, length=True)
     for vote in votes:
-        rows = conquer.featurize([vote["chosen"], vote["rejected"]], dim=64)
+        rows = featurizer([vote["chosen"], vote["rejected"]])
         expected.learn(rows, Choice((0, 1), Query.DUEL, 0), 1)
     np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
     assert set(session.catalog.names) == set(texts)
@@ -155,18 +158,35 @@ def test_a_session_of_ids_refuses_what_it_cannot_know():
 
 
 def test_a_session_of_texts_takes_new_texts():
-    session = conquer.fit([{"chosen": "green tea", "rejected": "a blue mug"}] * 5)
+    session = conquer.fit([{"chosen_text": "green tea", "rejected_text": "a blue mug"}] * 5)
     offer = session.ask({"one": "a green mug", "two": "blue pot"})
     assert set(offer.shown) == {"one", "two"}
     assert session.ask(["green tea", "a blue mug"]).shown[0] == "green tea"
 
 
-def test_the_model_is_full_up_to_a_stated_dimension():
-    many = [(f"i{k}", f"i{k + 1}", "first") for k in range(2049)]
-    assert conquer.fit(many[:2047]).learner.parameters["model"] == "full"
-    big = conquer.fit(many)
-    assert big.learner.parameters["model"] == "diagonal"
-    assert big.learner.answers == 2049
+def test_the_model_is_full_up_to_a_stated_number_of_ids(monkeypatch):
+    """Above it there is no model by default: the user keeps fewer ids or names a model without a board."""
+    monkeypatch.setattr("conquer.fitting.learner_state.FULL_IDS", 20)
+    many = [(f"i{k}", f"i{k + 1}", "first") for k in range(20)] + [("i3", "i4", "first"), ("i4", "i5", "tie")]
+    assert conquer.fit(many[:19]).learner.parameters["model"] == "full"
+    with pytest.raises(DataError, match=r"21 ids; a full model takes 20: .* most=20 .* model='diagonal'"):
+        conquer.fit(many)
+    assert conquer.fit(many, model="diagonal").learner.answers == 22
+    for one_by_one in (False, True):
+        tally = VoteTally()
+        few = conquer.fit(many, most=3, one_by_one=one_by_one, tally=tally)
+        assert few.catalog.names == ("i3", "i4", "i5")
+        assert (few.learner.answers, tally.votes, tally.rarer) == (4, 4, 18)
+        assert tally.notes[-1] == "21 ids: kept the 3 that are in most votes"
+    for wrong in ({"most": 1}, {"most": 3, "content": "texts"}):
+        with pytest.raises(ValueError, match="most must be a number of ids from 2"):
+            conquer.fit(many, **wrong)
+
+
+def test_a_full_model_of_2049_features_is_not_the_default():
+    votes = [{"text_a": "green tea", "text_b": "a blue mug", "winner": "a"}]
+    assert conquer.fit(votes, dim=2048).learner.parameters["model"] == "full"
+    assert conquer.fit(votes, dim=2049).learner.parameters["model"] == "diagonal"
 
 
 def test_contexts_are_crossed_where_asked():
@@ -225,3 +245,48 @@ def test_a_ledgers_contexts_are_crossed_as_its_service_crossed_them(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     session = conquer.fit(path, context=True, dim=64)
     np.testing.assert_allclose(session.learner.model.weights(), np.linalg.solve(A, b), atol=1e-12, rtol=0)
+
+
+def test_longer_texts_win_where_only_length_tells(tmp_path):
+    """Texts of unseen words: the rows of length 1 say nothing, the length does."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(map(str, rng.integers(0, 10**9, n))) for n in rng.integers(3, 90, 60)]
+    longer = [(a, b) if len(a) > len(b) else (b, a) for a, b in zip(texts[:30], texts[30:], strict=True)]
+    rows = [{"chosen": a, "rejected": b} for a, b in longer]
+    session, plain = conquer.fit(rows[:20]), conquer.fit(rows[:20], featurizer=conquer.Featurizer(dim=2**20))
+    assert (session.learner.parameters["lam"], session.featurizer.length) == (10.0, True)
+
+    def right(one):
+        return sum(s[0] > s[1] for s in (one.learner.scores(one.featurizer(list(pair))) for pair in longer[20:]))
+
+    assert right(session) == 10 > right(plain)
+    conquer.save(session, tmp_path / "m.safetensors")
+    again = conquer.load(tmp_path / "m.safetensors")
+    assert again.featurizer.length
+    assert again.scores({"a": texts[0], "b": texts[1]}) == session.scores({"a": texts[0], "b": texts[1]})
+
+
+def test_lam_is_the_best_predictor_of_each_vote_from_the_others():
+    """By leaving every vote out and fitting the rest; boards share delta among the candidates."""
+    from conquer.fitting.warm_start import LAMS
+
+    rng = np.random.default_rng(1)
+    pairs = rng.integers(0, 6, (40, 2))
+    votes = [{"left": f"i{a}", "right": f"i{b}", "answer": float(np.sign(b - a + rng.normal() * 3)),
+              "weight": float(rng.choice([0.5, 1.0]))} for a, b in pairs if a != b]  # fmt: skip
+    known = [{"left": f"i{k}", "right": f"i{k + 1}", "answer": 0.0, "weight": 0.0} for k in range(5)]  # all ids
+
+    def error(lam):
+        total = 0.0
+        for k, vote in enumerate(votes):
+            scores = conquer.fit([*votes[:k], *votes[k + 1 :], *known], lam=lam).scores()
+            predicted = vote["weight"] * (scores[vote["left"]] - scores[vote["right"]]) / 2
+            total += (vote["answer"] - predicted) ** 2
+        return total
+
+    session = conquer.fit([*votes, *known], lam="auto")
+    assert session.learner.parameters["lam"] == min(LAMS, key=error)
+    assert session.board_settings.delta == pytest.approx(0.05 / len(LAMS))
+    for wrong in ({"model": "diagonal"}, {"one_by_one": True}):
+        with pytest.raises(ValueError, match="lam='auto' is for votes between ids"):
+            conquer.fit(votes, lam="auto", **wrong)

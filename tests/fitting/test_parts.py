@@ -112,7 +112,7 @@ def test_texts_are_listed_up_to_a_number_over_all_parts(how, last, listed, tmp_p
     monkeypatch.setattr("conquer.fitting.warm_start.MOST_LISTED", 3)
     paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for path, losers in zip(paths, [("a blue mug", "an old can"), (last,)], strict=True):
-        path.write_text("\n".join(json.dumps({"chosen": "green tea", "rejected": text}) for text in losers))
+        path.write_text("\n".join(json.dumps({"chosen_text": "green tea", "rejected_text": text}) for text in losers))
     catalog = conquer.fit(paths, dim=32, **how).catalog
     assert (None if catalog is None else len(catalog)) == listed
 
@@ -129,15 +129,26 @@ def test_every_text_is_listed_under_a_name_of_its_own():
 
 _FITS = """
 import hashlib
+import pathlib
+import tempfile
 import numpy as np
 import conquer
+from conquer.fitting.style import without_style
 
 rng = np.random.default_rng(0)
 ids = [f"i{k}" for k in range(300)]
 votes = [(*rng.choice(ids, 2, replace=False), float(rng.uniform(-1, 1))) for _ in range(3000)]
 vectors = {name: rng.normal(size=100).tolist() for name in ids}
 pairs = [(vectors[one], vectors[two], y) for one, two, y in votes]
-for session in conquer.fit(votes), conquer.fit(votes, vectors), conquer.fit(pairs):
+styled = [{"first": one, "second": two, "answer": y, "note": y / 2} for one, two, y in votes]
+some = [",".join(map(str, rng.permutation(300) + 1)) for _ in range(9)]
+orders = "# NUMBER ALTERNATIVES: 300\\n" + "".join(f"1: {order}\\n" for order in some)
+with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder) / "some.soc"
+    path.write_text(orders)
+    ranked = conquer.fit(path)
+style = conquer.fit(styled, style=["note"])
+for session in conquer.fit(votes), conquer.fit(votes, vectors), conquer.fit(pairs), ranked, style, without_style(style):
     state = session.learner.arrays()
     print(hashlib.sha256(b"".join(state[name].tobytes() for name in sorted(state))).hexdigest())
 """
@@ -155,4 +166,4 @@ def test_any_number_of_threads_gives_the_same_bits():
         for threads in ("1", "2")
     }  # fmt: skip
     assert len(found) == 1
-    assert len(found.pop().splitlines()) == 3
+    assert len(found.pop().splitlines()) == 6

@@ -141,6 +141,8 @@ def test_vectors_with_an_eta_that_is_a_bound_are_learnt_one_by_one():
 
 
 def test_items_that_are_crossed_with_contexts_are_not_listed():
-    votes = [{"chosen": "green tea", "rejected": "a blue mug", "prompt": time} for time in ("noon", "night")]
+    votes = [
+        {"text_a": "green tea", "text_b": "a blue mug", "winner": "a", "prompt": time} for time in ("noon", "night")
+    ]
     assert conquer.fit(votes, context=True, dim=64).catalog is None
     assert len(conquer.fit(votes, dim=64).catalog) == 2

@@ -141,7 +141,9 @@ async def test_an_imported_file_brings_no_names_and_no_counts(local):
         assert (await client.get("/v1/models")).status_code == 200
 
 
-async def test_what_the_service_exports_can_be_fitted(local, tmp_path):
+async def test_what_the_service_exports_can_be_fitted(local, tmp_path, monkeypatch):
+    """With the service's features and penalty, and each vote weighed once, as it came."""
+    monkeypatch.setattr("conquer.fitting.revision.REVISIONS", 0)
     async with local().running() as client:
         made = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
         await client.post("/v1/models", json=made)
@@ -164,6 +166,7 @@ async def test_what_the_service_exports_can_be_fitted(local, tmp_path):
     assert {vote.voter for vote in votes} == {"v0", "v1"}
     preferences = read_votes(tmp_path / "pairs")
     assert len(list(preferences)) == 5
-    fitted = conquer.fit(tmp_path / "ledger", model="diagonal", dim=64, believe="voters")
+    alike = {"model": "diagonal", "featurizer": Featurizer(dim=64), "lam": 1.0, "believe": "voters"}
+    fitted = conquer.fit(tmp_path / "ledger", **alike)
     expected = conquer.load(tmp_path / "model")
     assert np.array_equal(fitted.learner.model.weights(), expected.model.weights())
