@@ -4,17 +4,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, overload
 
 import numpy as np
 
 from conquer import tickets
 from conquer.answers import AnswerError, Word, checked_ids, leftmost, read_answer
-from conquer.boards import Board, BoardSettings
+from conquer.boards import Board, BoardSettings, Evidence
 from conquer.checks import LARGEST, checked_seed, number, whole
 from conquer.features.featurizer import Featurizer
 from conquer.items import SHOWN, Item, Items, kind_and_items
 from conquer.learners.believer import believer
+from conquer.learners.conquer import Conquer
 from conquer.learners.rules import Rules
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
@@ -103,7 +104,8 @@ class Session:
         Records every round, for `conquer.replay`: `MemoryLedger()`, or any object with `append` and `rows`. Without
         one nothing is recorded.
     stop : float, optional
-        A tolerance, at least 0: an offer is `done` once no item of its round can be better than the leader by more.
+        A tolerance, at least 0: an offer is `done` once no item of its round can be better than the leader by more. The
+        test is `Board.stop`'s.
     board : BoardSettings, optional
         The settings of this session's boards, also for `stop`.
     open_offers : int
@@ -162,6 +164,8 @@ class Session:
         self.ledger = ledger
         self.catalog: Catalog | None = None
         """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
+        self.evidence: Evidence | None = Evidence() if getattr(learner, "records", False) else None
+        """A record of every answer, for boards; None for learners that have no board."""
         self.ordinal = 0
         """The number of the next round."""
         self._stream = tickets.stream("policy", self.seed)
@@ -229,9 +233,11 @@ class Session:
         self._enter()
         try:
             names, rows = self._read(items, context, ids)
-            done = self.stop is not None and self._board(rows, {}).stop(self.stop).done
-            ticket = tickets.ticket(self._stream, self.ordinal)
-            choice = self.learner.choose(rows, ticket)
+            ticket, done = tickets.ticket(self._stream, self.ordinal), False
+            if self.evidence is None:
+                choice = self.learner.choose(rows, ticket)
+            else:
+                choice, done = self._asked(names, rows, ticket, self.evidence)
             offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
             others = tuple([name for name in names if name not in shown]) if choice.query is Query.BEST else ()
             question = question_of(choice, shown, others)
@@ -247,7 +253,24 @@ class Session:
                     self._close(next(iter(self._open)), "expired")
         finally:
             self._user = 0
-        return Offer(offer_id, choice, shown, question.left, choice.memo.get("chance"), bool(done))
+        return Offer(offer_id, choice, shown, question.left, choice.memo.get("chance"), done)
+
+    def _asked(
+        self, names: Sequence[ItemId], rows: SparseRows, ticket: int, evidence: Evidence
+    ) -> tuple[Choice, bool]:
+        """The choice, with a forecast in its memo for the bets on its answer, and whether the race may stop."""
+        learner, done, among = cast(Conquer, self.learner), False, None
+        if (self.stop is not None or learner.narrows) and len(names) > 1:
+            race, delta = evidence.race(names, self.stop), self.board_settings.delta
+            scores = learner.scores(rows)
+            if self.stop is not None:
+                leader, left = race.left(scores, delta)
+                done = leader is not None and not left.size
+            among = race.candidates(scores, delta) if learner.narrows else None
+        choice = learner.choose(rows, ticket) if among is None else learner.choose(rows, ticket, among)
+        if choice.query is Query.DUEL:
+            cast(dict[str, Any], choice.memo)["forecast"] = learner.forecast(rows, choice)
+        return choice, done
 
     def _remember(self, offer_id: str, closed: ClosedOffer) -> None:
         self._closed[offer_id] = closed
@@ -379,6 +402,12 @@ class Session:
             except Exception:
                 self._broken = False  # a refusal leaves the learner as it was; an interruption may not
                 raise
+            if self.evidence is not None and (forecast := choice.memo.get("forecast")) is not None:
+                weight = 1.0 if source.weight is None else source.weight
+                self.evidence.add(
+                    *question.shown, forecast, value, chance=choice.memo.get("chance"), count=rows.rows.size,
+                    voter=source.voter, weight=weight,
+                )  # fmt: skip
         self._log({"kind": "tell", "id": offer_id, "answer": value}, source_record(source))
         del self._open[offer_id]
         # Keep only the named item, to save memory.
@@ -449,14 +478,13 @@ class Session:
         """
         names, rows = self._listed(items, context, ids)
         if groups is None:
-            return self._board(rows, {"names": list(map(str, names)), **options})
-        if lacking := [name for name in names if name not in groups]:
-            raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
-        return self._board(rows, {"groups": [groups[name] for name in names], **options})
-
-    def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
+            given = {"names": list(map(str, names)), "evidence": self.evidence, "ids": names}
+        else:
+            if lacking := [name for name in names if name not in groups]:
+                raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
+            given = {"groups": [groups[name] for name in names]}
         among = {} if self.catalog is None else {"among": len(self.catalog)}
-        made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **options})
+        made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **given, **options})
         return made
 
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
