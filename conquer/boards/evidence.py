@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from conquer.kernels.rounds.wealth import weigh
 from conquer.types import Floats, Ints, ItemId, Ledger, Query
 
-COLUMNS = ("first", "second", "gap", "deviation", "chance", "count", "voter", "weight", "answer")
+COLUMNS = ("first", "second", "gap", "deviation", "chance", "size", "voter", "weight", "answer")
 """Of a record: the numbers of the two items, the forecast difference of their scores and its standard deviation, the
 probability of the choice (NaN: unknown), the number of items of the round, the number of the voter (-1: anonymous), the
 weight of the voter, and the answer in [-1, 1], +1 for the first item."""
@@ -34,7 +34,7 @@ class Answers(NamedTuple):
     gap: Floats
     deviation: Floats
     chance: Floats
-    count: Ints
+    size: Ints
     voter: Ints
     weight: Floats
     answer: Floats
@@ -69,7 +69,9 @@ class Race:
         first, second = answers.first.astype(np.int64), answers.second.astype(np.int64)
         slots = np.zeros((2, count), np.int64)
         if self.tolerance is not None:
-            for row, keys in enumerate(((first * self.count + second).tolist(), (second * self.count + first).tolist())):
+            for row, keys in enumerate(
+                ((first * self.count + second).tolist(), (second * self.count + first).tolist())
+            ):
                 slots[row] = [self.slots.setdefault(key, len(self.slots)) for key in keys]
             if len(self.slots) > self.extra.size:
                 self.extra = np.concatenate([self.extra, np.zeros(len(self.slots) + self.extra.size)])
@@ -178,11 +180,11 @@ class Evidence:
         answer: float,
         *,
         chance: float | None = None,
-        count: int = 2,
+        size: int = 2,
         voter: str | None = None,
         weight: float = 1.0,
     ) -> None:
-        """Add one answer; `forecast` is the (gap, deviation) from before it was given, `count` the round's items."""
+        """Add one answer; `forecast` is the (gap, deviation) from before it was given, `size` the number of the round's items."""
         items = self.items
         self._records.extend(
             (
@@ -190,7 +192,7 @@ class Evidence:
                 items.setdefault(second, len(items)),
                 *forecast,
                 math.nan if chance is None else chance,
-                count,
+                size,
                 -1.0 if voter is None else self.voters.setdefault(voter, len(self.voters)),
                 weight,
                 answer,
@@ -214,9 +216,9 @@ class Evidence:
         first, second = places[table[:, 0].astype(np.int64)], places[table[:, 1].astype(np.int64)]
         kept = (first >= 0) & (second >= 0)
         rest = [np.ascontiguousarray(column) for column in table[kept].T[2:]]
-        gap, deviation, chance, count, voter, weight, answer = rest
+        gap, deviation, chance, size, voter, weight, answer = rest
         return Answers(
-            first[kept], second[kept], gap, deviation, chance, count.astype(np.int64), voter.astype(np.int64), weight,
+            first[kept], second[kept], gap, deviation, chance, size.astype(np.int64), voter.astype(np.int64), weight,
             answer,
         )  # fmt: skip
 
@@ -249,7 +251,7 @@ class Evidence:
         if records.dtype != np.float64 or records.ndim != 2 or records.shape[1] != _WIDTH:
             raise ValueError(f"records must be rows of {_WIDTH} numbers, got {records.dtype} of shape {records.shape}")
         if len(records):
-            first, second, gap, deviation, chance, count, voter, weight, answer = records.T
+            first, second, gap, deviation, chance, size, voter, weight, answer = records.T
             whole = all(np.isfinite(each).all() for each in (gap, deviation, weight, answer))
             items = np.stack([first, second])
             if not (
@@ -259,16 +261,14 @@ class Evidence:
                 and (np.abs(answer) <= 1.0).all()
                 and (deviation >= 0.0).all()
                 and (np.isnan(chance) | ((chance > 0.0) & (chance <= 1.0))).all()
-                and (count >= 2).all()
+                and (size >= 2).all()
             ):
                 raise ValueError("the records of the answers are inconsistent")
         found._records = array("d", np.ascontiguousarray(records).tobytes())
         return found
 
     @classmethod
-    def of_ledger(
-        cls, ledger: Ledger | Iterable[Mapping[str, Any]], without: Collection[str] = ()
-    ) -> "Evidence":
+    def of_ledger(cls, ledger: Ledger | Iterable[Mapping[str, Any]], without: Collection[str] = ()) -> "Evidence":
         """The evidence of a session's ledger, without the answers of some voters."""
         found, offers = cls(), dict[str, Mapping[str, Any]]()
         for row in ledger.rows() if hasattr(ledger, "rows") else ledger:
@@ -278,9 +278,15 @@ class Evidence:
                 asked = offers.pop(row["id"])
                 memo = asked["memo"]
                 if asked["query"] == Query.DUEL and "forecast" in memo:
-                    names = [asked["items"][k] for k in asked["shown"]]
+                    first, second = (asked["items"][k] for k in asked["shown"])
                     found.add(
-                        *names, memo["forecast"], row["answer"], chance=memo.get("chance"), count=len(asked["items"]),
-                        voter=row.get("voter"), weight=row.get("weight", 1.0),
-                    )  # fmt: skip
+                        first,
+                        second,
+                        memo["forecast"],
+                        row["answer"],
+                        chance=memo.get("chance"),
+                        size=len(asked["items"]),
+                        voter=row.get("voter"),
+                        weight=row.get("weight", 1.0),
+                    )
         return found

@@ -72,7 +72,7 @@ def fit_of(answers: Answers, count: int, rows: Floats | None = None, level: floa
     if not values:
         return Fit(1.0, None, {})
     p = min(1.0, math.exp(-max(-700.0, min(700.0, _mean(list(values.values()))))))
-    return Fit(p, max(values, key=values.__getitem__) if p <= level else None, values)
+    return Fit(p, max(values, key=lambda kind: values[kind]) if p <= level else None, values)
 
 
 def _basis(rows: Floats) -> Floats:
@@ -91,7 +91,8 @@ def _pairs(answers: Answers, count: int) -> float:
     low, high = np.minimum(answers.first, answers.second), np.maximum(answers.first, answers.second)
     sign = np.where(answers.first < answers.second, 1.0, -1.0) * answers.weight
     keys, places = np.unique(low * count + high, return_inverse=True)
-    n, total = np.bincount(places, sign * sign, keys.size), np.bincount(places, sign * answers.answer, keys.size)
+    n: Floats = np.bincount(places, sign * sign, keys.size)
+    total: Floats = np.bincount(places, sign * answers.answer, keys.size)
     one, two = keys // count, keys % count
     mean = total / np.maximum(n, 1e-300)
     found = []
@@ -99,7 +100,9 @@ def _pairs(answers: Answers, count: int) -> float:
         c = 1.0 / deviation**2
         weight = n * n / (n + c)
         normal = _laplacian(one, two, weight, count)
-        pull = np.bincount(one, weight * mean, count) - np.bincount(two, weight * mean, count)
+        pull: Floats = np.bincount(one, weight * mean, count) - np.bincount(two, weight * mean, count).astype(
+            np.float64
+        )
         left = float((weight * mean * mean).sum()) - _explained(normal, pull)
         found.append(0.5 * left - 0.5 * float(np.log1p(n / c).sum()))
     return _mean(found)
@@ -109,7 +112,11 @@ def _tastes(answers: Answers, labels: Ints, count: int, basis: Floats | None = N
     """ln E with scores of its own for every label; answers labelled -1 are left out."""
     order = np.argsort(labels, kind="stable")
     precisions = [1.0 / deviation**2 for deviation in _TASTES]
-    logs, normals, pulls = np.zeros(len(_TASTES)), np.zeros((len(_TASTES), count, count)), np.zeros((len(_TASTES), count))
+    logs, normals, pulls = (
+        np.zeros(len(_TASTES)),
+        np.zeros((len(_TASTES), count, count)),
+        np.zeros((len(_TASTES), count)),
+    )
     for part in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         if labels[part[0]] < 0:
             continue
@@ -131,7 +138,8 @@ def _laplacian(one: Ints, two: Ints, weight: Floats, count: int) -> Floats:
     """(count, count): the sum of weight (e_one - e_two) (e_one - e_two)'."""
     places = np.concatenate([one * count + one, two * count + two, one * count + two, two * count + one])
     values = np.concatenate([weight, weight, -weight, -weight])
-    return np.bincount(places, values, count * count).reshape(count, count)
+    total: Floats = np.bincount(places, values, count * count).reshape(count, count).astype(np.float64)
+    return total
 
 
 def _explained(normal: Floats, pull: Floats, basis: Floats | None = None) -> float:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from conquer.boards.evidence import Answers
-from conquer.types import Floats
+from conquer.types import Floats, Ints
 
 _REFITS = 1.25
 """f is fitted anew each time there are this many times more answers."""
@@ -37,13 +37,13 @@ def mean_votes(answers: Answers, count: int, share: float, delta: float) -> Mean
     """
     if share <= 0.0:
         raise ValueError("mean votes need a positive chance of every pair: make the learner with explore= above 0")
-    if len(answers) and int(answers.count.min()) != count or len(answers) and int(answers.count.max()) != count:
+    if (answers.size != count).any():
         raise ValueError(f"mean votes need every question to be about the same {count} items")
     least = share / (count * (count - 1))
     if np.nanmin(answers.chance, initial=1.0) < least * (1.0 - 1e-9):
         raise ValueError(f"a logged chance is below {least:g}, which explore={share:g} makes the smallest one")
     known = ~np.isnan(answers.chance)
-    first, second, y, chance = (each[known] for each in (answers.first, answers.second, answers.answer, answers.chance))
+    first, second, y, chance = answers.first[known], answers.second[known], answers.answer[known], answers.chance[known]
     base, own = _predicted(first, second, y, count)
     size = y.size
     if size == 0:
@@ -58,7 +58,7 @@ def mean_votes(answers: Answers, count: int, share: float, delta: float) -> Mean
     return MeanVotes(np.clip(mean, -1.0, 1.0), low, high)
 
 
-def _predicted(first: Floats, second: Floats, y: Floats, count: int) -> tuple[Floats, Floats]:
+def _predicted(first: Ints, second: Ints, y: Floats, count: int) -> tuple[Floats, Floats]:
     """(n, K) the mean over j of f_ij, and (n,) f of the asked pair, from scores of the answers before each block."""
     base, own = np.zeros((y.size, count)), np.zeros(y.size)
     start = 0
@@ -98,7 +98,5 @@ def _ends(psi: Floats, reach: float, alpha: float) -> tuple[float, float]:
             for _ in range(_HALVINGS):
                 middle = 0.5 * (inside + outside)
                 inside, outside = (inside, middle) if refuted(middle, sign) else (middle, outside)
-            ends.append(outside)
-        else:
-            ends.append(outside)
+        ends.append(outside)
     return ends[0], ends[1]

@@ -66,7 +66,11 @@ def calibrated(answers: Answers) -> Slope:
         curve = float(((1.0 - even - lead**2) * t * t).sum()) + 1.0
         steps = [slope / curve, 0.0]
         if has_ties:
-            rise, bend, cross = float((tied - even).sum()), float((even * (1.0 - even)).sum()), float((-lead * even * t).sum())
+            rise, bend, cross = (
+                float((tied - even).sum()),
+                float((even * (1.0 - even)).sum()),
+                float((-lead * even * t).sum()),
+            )
             det = max(curve * bend - cross * cross, 1e-12 * curve * bend)
             steps = [(bend * slope - cross * rise) / det, (curve * rise - cross * slope) / det]
         a, b = a + max(-1.0, min(1.0, steps[0])), b + max(-1.0, min(1.0, steps[1]))

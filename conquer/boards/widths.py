@@ -17,8 +17,8 @@ INTERVALS: tuple[Interval, ...] = get_args(Interval)
 Design = Literal["adaptive", "fixed"]
 Target = Literal["score", "mean vote"]
 MIXING = 32.0
-"""The precision of the prior over which `proved` mixes its tests, fixed before the answers: boards of 5 to 100 items are
-near their narrowest with it from 50 answers per item to 2,000."""
+"""The precision of the prior over which `proved` mixes its tests, fixed before the answers: boards of 5 to 100 items
+are near their narrowest with it from 50 answers per item to 2,000."""
 MOST_ANSWERS = 1e9
 """The most answers a board says are needed. Larger numbers are reported as infinite."""
 _HALVINGS = 100

@@ -69,13 +69,10 @@ def board_of_learner(
     if settings.target == "mean vote":
         if answered is None:
             raise ValueError("mean votes need the recorded answers of a session, and no groups")
-        return board_of_mean_votes(
-            answered, len(rows), share, delta=settings.delta, answers=len(answered), names=names
-        )
+        return board_of_mean_votes(answered, len(rows), share, delta=settings.delta, answers=len(answered), names=names)
     alone, weights = one_column_each(rows), None
-    touched_ = touched(model) if alone else 0
+    known = max(len(rows), among, touched(model) if alone else 0)
     features = None if alone or isinstance(model, Kernel) or answered is None else rows.dense()
-    size = len(rows)
     if groups is not None:
         if names is not None:
             raise ValueError("the names of a board of groups are the groups: give groups or names, not both")
@@ -94,14 +91,14 @@ def board_of_learner(
         # Items of one column each, worth within [-1, 1].
         pull = L
     else:
-        pull = math.sqrt(max(size, among, touched_)) * np.sqrt(B) if bound is None else bound * np.sqrt(B)
+        pull = math.sqrt(known) * np.sqrt(B) if bound is None else bound * np.sqrt(B)
     mixing, gain = MIXING, 0.0
     if settings.interval == "proved":
         if model.projection is None:
             gain = model.gain(MIXING)
         else:
             # The form that projection keeps: ||w - w*||_A^2 <= lam U^2 + sum of e^2 h + 2 ln(1/delta).
-            U = math.sqrt(max(size, among, touched_)) if bound is None else bound
+            U = math.sqrt(known) if bound is None else bound
             mixing, gain, pull = model.lam, model.lam * U**2 + float(model.stats[st.SUM_LOSS_H]), np.zeros_like(V)
     width = Width(settings.interval, settings.delta, settings.tau2, model.lam, max(0.0, gain), answers, mixing)
     return board_of(scores, V, B, pull, width, names=names, answered=answered, rows=features)

@@ -255,9 +255,7 @@ class Session:
             self._user = 0
         return Offer(offer_id, choice, shown, question.left, choice.memo.get("chance"), done)
 
-    def _asked(
-        self, names: Sequence[ItemId], rows: SparseRows, ticket: int, evidence: Evidence
-    ) -> tuple[Choice, bool]:
+    def _asked(self, names: Sequence[ItemId], rows: SparseRows, ticket: int, evidence: Evidence) -> tuple[Choice, bool]:
         """The choice, with a forecast in its memo for the bets on its answer, and whether the race may stop."""
         learner, done, among = cast(Conquer, self.learner), False, None
         if (self.stop is not None or learner.narrows) and len(names) > 1:
@@ -404,10 +402,17 @@ class Session:
                 raise
             if self.evidence is not None and (forecast := choice.memo.get("forecast")) is not None:
                 weight = 1.0 if source.weight is None else source.weight
+                first, second = question.shown
                 self.evidence.add(
-                    *question.shown, forecast, value, chance=choice.memo.get("chance"), count=rows.rows.size,
-                    voter=source.voter, weight=weight,
-                )  # fmt: skip
+                    first,
+                    second,
+                    forecast,
+                    value,
+                    chance=choice.memo.get("chance"),
+                    size=rows.rows.size,
+                    voter=source.voter,
+                    weight=1.0 if source.weight is None else source.weight,
+                )
         self._log({"kind": "tell", "id": offer_id, "answer": value}, source_record(source))
         del self._open[offer_id]
         # Keep only the named item, to save memory.
