@@ -72,7 +72,7 @@ def fit_of(answers: Answers, count: int, rows: Floats | None = None, level: floa
     if not values:
         return Fit(1.0, None, {})
     p = min(1.0, math.exp(-max(-700.0, min(700.0, _mean(list(values.values()))))))
-    return Fit(p, max(values, key=lambda kind: values[kind]) if p <= level else None, values)
+    return Fit(p, max(values.items(), key=lambda found: found[1])[0] if p <= level else None, values)
 
 
 def _basis(rows: Floats) -> Floats:
@@ -86,13 +86,18 @@ def _mean(logs: list[float]) -> float:
     return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
 
 
+def _sums(places: Ints, values: Floats, count: int) -> Floats:
+    """(count,): the sum of the values at each place."""
+    return np.bincount(places, values, count).astype(np.float64)
+
+
 def _pairs(answers: Answers, count: int) -> float:
     """ln E with an effect for every pair."""
     low, high = np.minimum(answers.first, answers.second), np.maximum(answers.first, answers.second)
     sign = np.where(answers.first < answers.second, 1.0, -1.0) * answers.weight
     keys, places = np.unique(low * count + high, return_inverse=True)
-    n: Floats = np.bincount(places, sign * sign, keys.size)
-    total: Floats = np.bincount(places, sign * answers.answer, keys.size)
+    n = _sums(places, sign * sign, keys.size)
+    total = _sums(places, sign * answers.answer, keys.size)
     one, two = keys // count, keys % count
     mean = total / np.maximum(n, 1e-300)
     found = []
@@ -123,7 +128,7 @@ def _tastes(answers: Answers, labels: Ints, count: int, basis: Floats | None = N
         met, places = np.unique(np.concatenate([answers.first[part], answers.second[part]]), return_inverse=True)
         one, two = places[: part.size], places[part.size :]
         weight, said = answers.weight[part], 0.5 * answers.weight[part] * answers.answer[part]
-        gains = np.bincount(one, said, met.size) - np.bincount(two, said, met.size)
+        gains = _sums(one, said, met.size) - _sums(two, said, met.size)
         values, vectors = np.linalg.eigh(_laplacian(one, two, 0.25 * weight * weight, met.size))
         values, turned = np.maximum(values, 0.0), vectors.T @ gains
         for k, c in enumerate(precisions):
@@ -138,8 +143,7 @@ def _laplacian(one: Ints, two: Ints, weight: Floats, count: int) -> Floats:
     """(count, count): the sum of weight (e_one - e_two) (e_one - e_two)'."""
     places = np.concatenate([one * count + one, two * count + two, one * count + two, two * count + one])
     values = np.concatenate([weight, weight, -weight, -weight])
-    total: Floats = np.bincount(places, values, count * count).reshape(count, count).astype(np.float64)
-    return total
+    return _sums(places, values, count * count).reshape(count, count)
 
 
 def _explained(normal: Floats, pull: Floats, basis: Floats | None = None) -> float:

@@ -401,7 +401,6 @@ class Session:
                 self._broken = False  # a refusal leaves the learner as it was; an interruption may not
                 raise
             if self.evidence is not None and (forecast := choice.memo.get("forecast")) is not None:
-                weight = 1.0 if source.weight is None else source.weight
                 first, second = question.shown
                 self.evidence.add(
                     first,
