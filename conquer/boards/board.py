@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conquer.boards.evidence import Answers, Race, direct
-from conquer.boards.lack_of_fit import Fit, fit_of
+from conquer.boards.lack_of_fit import UNTESTED, Fit, fit_of
 from conquer.boards.mean_votes import mean_votes
-from conquer.boards.scale import ELO, POINTS, Slope, calibrated, ranks_of, tiers_of
+from conquer.boards.scale import ELO, LINEAR, POINTS, Slope, calibrated, ranks_of, tiers_of
 from conquer.boards.widths import MOST_ANSWERS, Interval, Target, Width
 from conquer.checks import LARGEST, number
 from conquer.types import Floats, Ints
@@ -103,9 +103,9 @@ class Board:
     """The kind of interval and its constants."""
     answered: Answers | None = None
     """The recorded answers between these items; None if none were recorded."""
-    slope: Slope = Slope(1.0, 0.0, 0)
+    slope: Slope = LINEAR
     """How differences of scores become win chances."""
-    fit: Fit = Fit(1.0, None, {})
+    fit: Fit = UNTESTED
     """Whether the answers fit one score per item."""
     target: Target = "score"
 
@@ -339,7 +339,7 @@ def board_of(
     better = gaps > inner.half(V, B, pull, pairs)
     half = width.half(V, B, pull, max(1, count - 1))
     best = np.flatnonzero(~(gaps > half).any(axis=0))
-    slope, fit = Slope(1.0, 0.0, 0), Fit(1.0, None, {})
+    slope, fit = LINEAR, UNTESTED
     if answered is not None:
         race = Race(count)
         race.add(answered)

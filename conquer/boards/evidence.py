@@ -184,7 +184,7 @@ class Evidence:
         voter: str | None = None,
         weight: float = 1.0,
     ) -> None:
-        """Add one answer; `forecast` is the (gap, deviation) from before it was given, `size` the number of the round's items."""
+        """Add one answer; `forecast`: (gap, deviation) from before it was given; `size`: how many items the round had."""
         items = self.items
         self._records.extend(
             (

@@ -28,12 +28,14 @@ REMEDIES: dict[Kind, str] = {
     "features": "the features do not explain which items win: add features, or rank items by their ids",
 }
 """What a kind of misfit means, and what to do."""
-_PAIRS, _TASTES = (0.1, 0.2, 0.4), (0.25, 0.5, 1.0)
-"""Standard deviations of the effects: of a pair on the mean answer, and on the scores."""
-STRETCHES = (250, 1000)
-"""Answers of a stretch of time, fixed before the first."""
-MOST_ITEMS, MOST_PAIRED = 200, 2000
-"""The most items for which voters and time, and pairs, are tested: the work grows with the cube."""
+_PAIRS, _TASTES, _STEP = (0.1, 0.2, 0.4), (0.15, 0.3, 0.6), 1.0
+"""Standard deviations of the effects: of a pair on the mean answer, on the scores, of a step on one item's score."""
+STRETCH = 250
+"""Answers of a stretch of time, fixed before the first. One item's score may change after 1, 2, 4, 8, ... of them."""
+_FIRM = (16.0, 128.0, 1024.0)
+"""Precisions c of the scores besides a step: without effects on them other scores would absorb the step."""
+MOST_STEPS, MOST_ITEMS, MOST_PAIRED = 30, 200, 2000
+"""The most items for which steps, voters and time, and pairs, are tested: the work grows with the cube."""
 
 
 class Fit(NamedTuple):
@@ -53,6 +55,9 @@ class Fit(NamedTuple):
         return "" if self.kind is None else f"p = {self.p:.2g}: {REMEDIES[self.kind]}"
 
 
+UNTESTED = Fit(1.0, None, {})
+
+
 def fit_of(answers: Answers, count: int, rows: Floats | None = None, level: float = 0.05) -> Fit:
     """The test of answers between `count` items; `rows` (K, D): the items' features if not one column each.
 
@@ -64,13 +69,13 @@ def fit_of(answers: Answers, count: int, rows: Floats | None = None, level: floa
     if len(answers) and count <= MOST_ITEMS:
         if np.unique(answers.voter[answers.voter >= 0]).size > 1:
             values["voters"] = _tastes(answers, answers.voter, count)
-        stretches = [np.arange(len(answers)) // length for length in STRETCHES if length < len(answers)]
-        if stretches:
-            values["time"] = _mean([_tastes(answers, labels, count) for labels in stretches])
+        if len(answers) > STRETCH:
+            drift = [_tastes(answers, np.arange(len(answers)) // STRETCH, count)]
+            values["time"] = _mean(drift + ([_steps(answers, count)] if count <= MOST_STEPS else []))
         if rows is not None and (basis := _basis(rows)).shape[1] < count - 1:
             values["features"] = _tastes(answers, np.zeros(len(answers), np.int64), count, basis)
     if not values:
-        return Fit(1.0, None, {})
+        return UNTESTED
     p = min(1.0, math.exp(-max(-700.0, min(700.0, _mean(list(values.values()))))))
     return Fit(p, max(values.items(), key=lambda found: found[1])[0] if p <= level else None, values)
 
@@ -105,9 +110,7 @@ def _pairs(answers: Answers, count: int) -> float:
         c = 1.0 / deviation**2
         weight = n * n / (n + c)
         normal = _laplacian(one, two, weight, count)
-        pull: Floats = np.bincount(one, weight * mean, count) - np.bincount(two, weight * mean, count).astype(
-            np.float64
-        )
+        pull = _sums(one, weight * mean, count) - _sums(two, weight * mean, count)
         left = float((weight * mean * mean).sum()) - _explained(normal, pull)
         found.append(0.5 * left - 0.5 * float(np.log1p(n / c).sum()))
     return _mean(found)
@@ -137,6 +140,35 @@ def _tastes(answers: Answers, labels: Ints, count: int, basis: Floats | None = N
             normals[k][np.ix_(met, met)] += (vectors * (kept * values)) @ vectors.T
             pulls[k][met] += vectors @ (kept * turned)
     return _mean([logs[k] - 0.5 * _explained(normals[k], pulls[k], basis) for k in range(len(_TASTES))])
+
+
+def _steps(answers: Answers, count: int) -> float:
+    """ln E with a step of one item's score at one time, mixed over items and times."""
+    total = len(answers)
+    one, two, weight = answers.first, answers.second, answers.weight
+    gram = _laplacian(one, two, 0.25 * weight * weight, count)
+    said = 0.5 * weight * answers.answer
+    gains = _sums(one, said, count) - _sums(two, said, count)
+    found = []
+    start = STRETCH
+    while start < total:
+        late = slice(start, total)
+        after = _laplacian(one[late], two[late], 0.25 * weight[late] ** 2, count)
+        late_gains = _sums(one[late], said[late], count) - _sums(two[late], said[late], count)
+        # For every item: the scores and, as one more column, the item's score after the step.
+        design = np.concatenate([np.tile(gram, (count, 1, 1)), after[:, None, :]], axis=1)
+        met = np.concatenate([np.tile(gains, (count, 1)), late_gains[:, None]], axis=1)
+        square = np.concatenate([design, np.concatenate([after, after.diagonal()[:, None]], axis=1)[:, :, None]], axis=2)
+        for firm in _FIRM:
+            prior = np.append(np.full(count, firm), 1.0 / _STEP**2)
+            solved = np.linalg.solve(square + np.diag(prior), np.concatenate([design, met[:, :, None]], axis=2))
+            dets = np.linalg.slogdet(np.eye(count + 1) + square / prior)[1]
+            normal = design.transpose(0, 2, 1) @ solved
+            for i in range(count):
+                left = float(met[i] @ solved[i, :, -1]) - _explained(normal[i, :, :-1], normal[i, :, -1])
+                found.append(0.5 * left - 0.5 * float(dets[i]))
+        start *= 2
+    return _mean(found)
 
 
 def _laplacian(one: Ints, two: Ints, weight: Floats, count: int) -> Floats:

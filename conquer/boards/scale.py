@@ -34,6 +34,10 @@ class Slope(NamedTuple):
         return chance
 
 
+LINEAR = Slope(1.0, 0.0, 0)
+"""The linear law's slope between equal items."""
+
+
 def calibrated(answers: Answers) -> Slope:
     """The slope fitted to the forecasts of the later half of the answers, each made before its answer.
 
@@ -49,7 +53,7 @@ def calibrated(answers: Answers) -> Slope:
     used = gap != 0.0
     gap, answer = gap[used], answer[used]
     if not gap.size:
-        return Slope(1.0, 0.0, 0)
+        return LINEAR
     half, tied = 0.5 * gap, 1.0 - np.abs(answer)
     share = float(tied.mean())
     has_ties = 0.0 < share < 1.0
