@@ -16,12 +16,15 @@ import numpy as np
 from numba import njit
 from scipy.stats import binomtest
 
-from conquer.boards import Width, board_of
+from conquer.boards import Board, Interval, Width, board_of
 from conquer.boards.evidence import BETS, Answers
 from conquer.boards.lack_of_fit import fit_of
 from conquer.boards.widths import MIXING
 from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.rounds.choice import anytime, separation
+from conquer.kernels.rounds.settings import CHALLENGE
+from conquer.models.separation import from_inverse, log_det, squared_distances
+from conquer.rows import as_rows
 from conquer.types import Floats, Ints
 
 RULES = ("random", "sep", "tob", "gnr", "gnc", "gnt", "ttg")
@@ -172,17 +175,13 @@ def _open(log: Any, extra: Any, m: int, level: float, out: Any) -> int:
 
 
 @njit
-def _second(inverse: Any, w: Any, m: int, chosen: Any, delta: float, values: Any) -> int:
+def _second(inverse: Any, w: Any, m: int, chosen: Any, values: Any) -> int:
     """tob's second item, among the chosen."""
-    count = 0
-    for j in range(w.size):
-        count += chosen[j]
-    level = 2.0 * math.log(max(1, count) / delta)
     for j in range(w.size):
         values[j] = -np.inf
         if chosen[j] and j != m:
             V = inverse[m, m] + inverse[j, j] - 2.0 * inverse[m, j]
-            values[j] = w[j] + (LAM * V + math.sqrt(anytime(V, level)))
+            values[j] = w[j] + (LAM * V + math.sqrt(anytime(V, CHALLENGE)))
     return _pick(values, m)
 
 
@@ -277,7 +276,7 @@ def _play(
                     if chosen[j] and w[j] > w[a]:
                         a = j
                 chosen[m] = 1
-            b = _second(inverse, w, a, chosen, delta, values)
+            b = _second(inverse, w, a, chosen, values)
         else:
             a = _pick(w, -1)
             if rule == GNR:
@@ -373,6 +372,24 @@ def seed_of(*parts: Any) -> int:
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=4).digest(), "big") >> 1
 
 
+def city(inverse: Floats) -> Floats:
+    """The sum of |A^-1 x|: items of one column each, worth in [-1, 1]."""
+    return squared_distances(inverse, "cityblock")
+
+
+def norm(inverse: Floats) -> Floats:
+    """sqrt(K) ||A^-1 x||, as boards had it before."""
+    return math.sqrt(len(inverse)) * np.sqrt(squared_distances(inverse))
+
+
+def laplacian(first: Ints, second: Ints, weight: Floats, count: int) -> Floats:
+    """(K, K): the sum of weight (e_first - e_second) (e_first - e_second)'."""
+    gram = np.zeros((count, count))
+    for one, two, sign in ((first, first, 1), (second, second, 1), (first, second, -1), (second, first, -1)):
+        np.add.at(gram, (one, two), sign * weight)
+    return gram
+
+
 class Share(NamedTuple):
     """A share of runs with its exact binomial interval, 95 % (Clopper and Pearson)."""
 
@@ -404,21 +421,21 @@ def wrong(rule: str, name: str, count: int, runs: int, horizon: int = HORIZON, *
     return {kind: Share(number, runs) for kind, number in hits.items()}
 
 
-def board_from(first: Ints, second: Ints, answer: Floats, count: int, answered: Answers | None, **options: Any) -> Any:
-    """The library's board of one-column items after these answers, by solving once."""
-    gram = LAM * np.eye(count)
-    for places, sign in (((first, first), 0.25), ((second, second), 0.25), ((first, second), -0.25)):
-        np.add.at(gram, places, sign)
-    np.add.at(gram, (second, first), -0.25)
+def board_from(
+    first: Ints, second: Ints, answer: Floats, count: int, answered: Answers | None, *, lam: float = LAM,
+    interval: Interval = "proved", pull: Callable[[Floats], Floats] = city,
+) -> tuple[Board, Floats, Floats]:  # fmt: skip
+    """(board, V, B): the library's board of one-column items after these answers, by solving once.
+
+    `pull` bounds |w*' A^-1 x| of all pairs, from A^-1.
+    """
+    gram = lam * np.eye(count) + 0.25 * laplacian(first, second, np.ones(answer.size), count)
     gains = 0.5 * (np.bincount(first, answer, count) - np.bincount(second, answer, count))
     inverse = np.linalg.inv(gram)
-    from conquer.models.separation import from_inverse, log_det
-    from conquer.rows import as_rows
-
-    V, B, L = from_inverse(inverse, as_rows(np.eye(count), count))
-    gain = log_det(gram + (MIXING - LAM) * np.eye(count)) - count * math.log(MIXING)
-    width = Width(options.pop("interval", "proved"), DELTA, 0.25, LAM, gain, answer.size)
-    return board_of(inverse @ gains, V, B, options.pop("pull", L), width, answered=answered), (V, B, inverse)
+    V, B, _ = from_inverse(inverse, as_rows(np.eye(count), count))
+    gain = log_det(gram + (MIXING - lam) * np.eye(count)) - count * math.log(MIXING)
+    width = Width(interval, DELTA, 0.25, lam, gain, answer.size)
+    return board_of(inverse @ gains, V, B, pull(inverse), width, answered=answered), V, B
 
 
 def power(
@@ -435,7 +452,7 @@ def power(
         for found in played:
             first, second, y = found.first[:look], found.second[:look], found.answer[:look]
             some = Answers(*(np.asarray(column)[:look] for column in found.answers()))
-            board, (V, _, _) = board_from(first, second, y, count, some)
+            board, V, _ = board_from(first, second, y, count, some)
             told["default"].append(board.better.sum())
             told["anytime"].append(board_from(first, second, y, count, None, interval="anytime")[0].better.sum())
             spread = _spread(found, look)
@@ -531,10 +548,9 @@ def sizes(count: int, per_item: int, seed: int) -> dict[str, int]:
     y = np.where(rng.random(n) < 0.5 + 0.25 * (truth[first] - truth[second]), 1.0, -1.0)
     zero = np.zeros(n)
     some = Answers(first, second, zero, zero, zero * np.nan, np.full(n, 2), np.full(n, -1), zero + 1.0, y)
-    board, (V, B, _) = board_from(first, second, y, count, some)
-    norm = math.sqrt(count) * np.sqrt(B)
-    before, _ = board_from(first, second, y, count, None, interval="anytime", pull=norm)
-    now, _ = board_from(first, second, y, count, None, interval="anytime")
+    board, _, _ = board_from(first, second, y, count, some)
+    before, _, _ = board_from(first, second, y, count, None, interval="anytime", pull=norm)
+    now, _, _ = board_from(first, second, y, count, None, interval="anytime")
     false = truth[:, None] <= truth
     found = {"default": board, "anytime": now, "anytime before": before}
     told = {kind: int(each.better.sum()) for kind, each in found.items()}
@@ -555,25 +571,13 @@ def _sandwich(first: Ints, second: Ints, y: Floats, count: int) -> Any:
         p = 1.0 / (1.0 + np.exp(-(b[first] - b[second])))
         r, v = 0.5 * (y + 1.0) - p, p * (1.0 - p)
         slope = np.bincount(first, r, count) - np.bincount(second, r, count) - 1e-6 * b
-        bread = _laplace(first, second, v, count) + 1e-6 * np.eye(count)
+        bread = laplacian(first, second, v, count) + 1e-6 * np.eye(count)
         b = b + np.linalg.solve(bread, slope)
     inverse = np.linalg.inv(bread)
-    cov = inverse @ _laplace(first, second, r * r, count) @ inverse
+    cov = inverse @ laplacian(first, second, r * r, count) @ inverse
     spread = np.sqrt(np.maximum(0.0, cov.diagonal()[:, None] + cov.diagonal() - 2.0 * cov))
     z = NormalDist().inv_cdf(1.0 - DELTA / (count * (count - 1)))
     return b[:, None] - b > np.where(np.eye(count) > 0, np.inf, z * spread)
-
-
-def _laplace(first: Ints, second: Ints, weight: Floats, count: int) -> Floats:
-    gram = np.zeros((count, count))
-    for places, sign in (
-        ((first, first), 1.0),
-        ((second, second), 1.0),
-        ((first, second), -1.0),
-        ((second, first), -1.0),
-    ):
-        np.add.at(gram, places, sign * weight)
-    return gram
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -158,7 +158,9 @@ def _steps(answers: Answers, count: int) -> float:
         # For every item: the scores and, as one more column, the item's score after the step.
         design = np.concatenate([np.tile(gram, (count, 1, 1)), after[:, None, :]], axis=1)
         met = np.concatenate([np.tile(gains, (count, 1)), late_gains[:, None]], axis=1)
-        square = np.concatenate([design, np.concatenate([after, after.diagonal()[:, None]], axis=1)[:, :, None]], axis=2)
+        square = np.concatenate(
+            [design, np.concatenate([after, after.diagonal()[:, None]], axis=1)[:, :, None]], axis=2
+        )
         for firm in _FIRM:
             prior = np.append(np.full(count, firm), 1.0 / _STEP**2)
             solved = np.linalg.solve(square + np.diag(prior), np.concatenate([design, met[:, :, None]], axis=2))

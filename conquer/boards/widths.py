@@ -36,8 +36,8 @@ class BoardSettings:
     U : float or None
         A bound on the length of the true weights, at least 0; None: the learner's own, or items with one column each
         and worth in [-1, 1], or sqrt(K) for K other items.
-    interval : {"proved", "anytime", "fixed"}
-        The kind of interval.
+    interval : {"proved", "anytime", "fixed"}, optional
+        The kind of interval; by default "anytime" for a fixed design, else "proved".
     tau2 : float
         The variance of a difference at which "anytime" is narrowest, above 0; fixed before the first answer.
     design : {"adaptive", "fixed"}
@@ -52,19 +52,19 @@ class BoardSettings:
 
     Examples
     --------
-    >>> BoardSettings(delta=0.1).interval
-    'proved'
+    >>> BoardSettings(delta=0.1).kind, BoardSettings(design="fixed").kind
+    ('proved', 'anytime')
     """
 
     delta: float = 0.05
     U: float | None = None
-    interval: Interval = "proved"
+    interval: Interval | None = None
     tau2: float = 0.25
     design: Design = "adaptive"
     target: Target = "score"
 
     def __post_init__(self) -> None:
-        if self.interval not in INTERVALS:
+        if self.interval is not None and self.interval not in INTERVALS:
             raise ValueError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {self.interval!r}")
         for name, value, known in (("design", self.design, Design), ("target", self.target, Target)):
             if value not in get_args(known):
@@ -77,6 +77,11 @@ class BoardSettings:
         object.__setattr__(self, "delta", number("delta", self.delta, 0, 1, above=True, below=True))
         object.__setattr__(self, "U", None if self.U is None else number("U", self.U, 0, LARGEST))
         object.__setattr__(self, "tau2", positive("tau2", self.tau2))
+
+    @property
+    def kind(self) -> Interval:
+        """The interval, or its default."""
+        return self.interval or ("anytime" if self.design == "fixed" else "proved")
 
 
 @dataclass(frozen=True, slots=True)

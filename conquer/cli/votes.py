@@ -95,7 +95,7 @@ def board(
     items: Annotated[Path | None, typer.Argument(help="A file of items, as for `fit`, or of known ids.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     delta: Annotated[float | None, typer.Option(help="The probability of a false claim. [0.05]")] = None,
-    interval: Annotated[str | None, typer.Option(help="anytime, proved or fixed. [anytime]")] = None,
+    interval: Annotated[str | None, typer.Option(help="proved, anytime or fixed. [proved]")] = None,
     tau2: Annotated[
         float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")
     ] = None,
@@ -128,8 +128,6 @@ def board(
         _say(json.dumps(_as_object(made, verdict), ensure_ascii=False))
         return
     _say(f"{made!r}")
-    if made.interval == "proved" and made.answers and not made.better.any():
-        _say("no pair is decided; if the votes were summed, fit again with --one-by-one")
     if verdict is not None:
         _say(verdict.text)
 

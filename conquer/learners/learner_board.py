@@ -58,7 +58,7 @@ def board_of_learner(
     share: float,
 ) -> Board:
     """`Conquer.board`, in a module of its own since few learners need it."""
-    check_board(learner, settings.interval)
+    check_board(learner, settings.kind)
     rows, model, answers = as_rows(X, learner.dim), learner.model, learner.answers
     answered = None
     if evidence is not None and groups is None:
@@ -93,14 +93,14 @@ def board_of_learner(
     else:
         pull = math.sqrt(known) * np.sqrt(B) if bound is None else bound * np.sqrt(B)
     mixing, gain = MIXING, 0.0
-    if settings.interval == "proved":
+    if settings.kind == "proved":
         if model.projection is None:
             gain = model.gain(MIXING)
         else:
             # The form that projection keeps: ||w - w*||_A^2 <= lam U^2 + sum of e^2 h + 2 ln(1/delta).
             U = math.sqrt(known) if bound is None else bound
             mixing, gain, pull = model.lam, model.lam * U**2 + float(model.stats[st.SUM_LOSS_H]), np.zeros_like(V)
-    width = Width(settings.interval, settings.delta, settings.tau2, model.lam, max(0.0, gain), answers, mixing)
+    width = Width(settings.kind, settings.delta, settings.tau2, model.lam, max(0.0, gain), answers, mixing)
     return board_of(scores, V, B, pull, width, names=names, answered=answered, rows=features)
 
 

@@ -488,7 +488,11 @@ class Session:
                 raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
             given = {"groups": [groups[name] for name in names]}
         among = {} if self.catalog is None else {"among": len(self.catalog)}
-        made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **given, **options})
+        settings = asdict(self.board_settings)
+        if self.ordinal and settings["design"] == "fixed" and getattr(self.learner, "share", 0.0) < 1.0:
+            # Some pairs were chosen by looking at answers, whatever the first ones were.
+            settings |= {"design": "adaptive"}
+        made: Board = self.learner.board(rows, **{**settings, **among, **given, **options})
         return made
 
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:

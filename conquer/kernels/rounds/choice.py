@@ -167,7 +167,7 @@ def fill_scores(state, items, after, ticket):
 def fill_values(code, eta, lam, count, work):
     """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta.
 
-    For CHALLENGER, WIDTHS holds variances and eta is 2 ln((K - 1)/delta).
+    For CHALLENGER, WIDTHS holds variances and eta is the level of the width.
     """
     for i in range(count):
         if code == st.UCB or code == st.RELATIVE_UCB:
@@ -235,7 +235,7 @@ def choose(state, items, after, rule, ticket):
         if second == st.RELATIVE_UCB or second == st.CHALLENGER:
             primitives.contrasts(state, items, a, work[st.WIDTHS])
         if second == st.CHALLENGER:
-            eta = 2.0 * math.log((count - 1) / rule.delta)
+            eta = st.CHALLENGE
         if second != first or second == st.RELATIVE_UCB:
             fill_values(second, eta, state.constants.lam, count, work)
     b, ties = pick(work[st.VALUES], count, a, ticket, tickets.SECOND)
