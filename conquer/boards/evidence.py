@@ -184,7 +184,7 @@ class Evidence:
         voter: str | None = None,
         weight: float = 1.0,
     ) -> None:
-        """Add one answer; `forecast`: (gap, deviation) from before it was given; `size`: how many items the round had."""
+        """Add one answer; `forecast`: (gap, deviation) from before it was given; `size`: the number of items offered."""
         items = self.items
         self._records.extend(
             (
