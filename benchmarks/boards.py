@@ -539,7 +539,7 @@ def endings(
 
 
 def sizes(count: int, per_item: int, seed: int) -> dict[str, int]:
-    """Pairs told apart on a large board of random pairs, linear world: now, before, and by one look of Bradley-Terry."""
+    """Pairs told apart on a large board of random pairs, linear world: now, before, by one look of Bradley-Terry."""
     rng = np.random.default_rng(seed)
     truth = rng.uniform(-1.0, 1.0, count)
     n = count * per_item // 2

@@ -311,13 +311,15 @@ def board_of(
     *,
     names: Sequence[str] | None = None,
     answered: Answers | None = None,
+    complete: bool = True,
     rows: Floats | None = None,
 ) -> Board:
     """The board of K items with these scores.
 
     V, B and `pull` (K, K) are those of `Width` for the differences of two items. `answered`: the recorded answers
     between the items; they decide `best`, and direct tests of single pairs join `better`, each at half the level.
-    `rows` (K, D): the items' features for the test of the fit, if not one column each.
+    Where the records are not `complete` the model knows more: `best` are then those that neither the tests nor the
+    intervals exclude, at half the level each. `rows` (K, D): the items' features, if not one column each.
 
     "anytime" shares the probability delta among all pairs for `better`, among K - 1 for `upper` and, without recorded
     answers, `best`, among K for `low` and `high`; "proved" needs no sharing and "fixed" does none.
@@ -344,6 +346,9 @@ def board_of(
         race = Race(count)
         race.add(answered)
         best = np.flatnonzero(race.alive(width.delta))
+        if not complete:
+            half_each = replace(width, delta=0.5 * width.delta).half(V, B, pull, max(1, count - 1))
+            best = np.flatnonzero(race.alive(0.5 * width.delta) & ~(gaps > half_each).any(axis=0))
         slope, fit = calibrated(answered), fit_of(answered, count, rows)
         if proved:
             better = closed(better | direct(answered, count, 0.5 * width.delta))

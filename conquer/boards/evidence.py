@@ -9,7 +9,7 @@ forecast costs answers, not validity.
 
 import math
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ COLUMNS = ("first", "second", "gap", "deviation", "chance", "size", "voter", "we
 probability of the choice (NaN: unknown), the number of items of the round, the number of the voter (-1: anonymous), the
 weight of the voter, and the answer in [-1, 1], +1 for the first item."""
 _WIDTH = len(COLUMNS)
+_BLOCKS = 1.25
+"""Votes from elsewhere are forecast anew each time there are this many times more."""
 _NOBODY: Any = (None, None)
 
 
@@ -168,9 +170,18 @@ class Evidence:
         self.voters: dict[str, int] = {}
         self._records = array("d")
         self._race: tuple[tuple[ItemId, ...], Race] = _NOBODY
+        self.source: Callable[[], None] | None = None
+        """Adds what came before the first record, such as the votes of a fit; called when they are first needed."""
 
     def __len__(self) -> int:
+        """The number of records, those of an unread source left out."""
         return len(self._records) // _WIDTH
+
+    def _read(self) -> None:
+        """Add what the source has."""
+        source, self.source = self.source, None
+        if source is not None:
+            source()
 
     def add(
         self,
@@ -184,7 +195,9 @@ class Evidence:
         voter: str | None = None,
         weight: float = 1.0,
     ) -> None:
-        """Add one answer; `forecast`: (gap, deviation) from before it was given; `size`: the number of items offered."""
+        """Add one answer; `forecast`: (gap, deviation) from before it; `size`: the number of items offered."""
+        if self.source is not None:
+            self._read()
         items = self.items
         self._records.extend(
             (
@@ -201,6 +214,7 @@ class Evidence:
 
     def extend(self, ids: Sequence[ItemId], answers: Answers, voters: Sequence[str] = ()) -> None:
         """Add many answers about the items of one list; `answers.voter` are positions in `voters`."""
+        self._read()
         numbers = np.array([self.items.setdefault(name, len(self.items)) for name in ids], np.float64)
         people = np.array([*(self.voters.setdefault(name, len(self.voters)) for name in voters), -1], np.float64)
         columns = [numbers[answers.first], numbers[answers.second], *answers[2:6], people[answers.voter], *answers[7:]]
@@ -208,6 +222,7 @@ class Evidence:
 
     def among(self, ids: Sequence[ItemId], start: int = 0) -> Answers:
         """The answers between two of these items, from record `start` on."""
+        self._read()
         table = np.array(self._records[start * _WIDTH :]).reshape(-1, _WIDTH)
         places = np.full(len(self.items) + 1, -1, np.int64)
         for position, name in enumerate(ids):
@@ -224,6 +239,7 @@ class Evidence:
 
     def race(self, ids: Sequence[ItemId], tolerance: float | None = None) -> Race:
         """The race between these items; the last one is kept, and only new answers are added to it."""
+        self._read()
         key, race = tuple(ids), self._race[1]
         if self._race[0] != key or race.tolerance != tolerance:
             race = Race(len(key), tolerance)
@@ -233,6 +249,19 @@ class Evidence:
             race.add(self.among(key, self._seen))
             self._seen = len(self)
         return race
+
+    def add_votes(
+        self, ids: Sequence[ItemId], first: Ints, second: Ints, answers: Floats, voter: Ints, weight: Floats,
+        voters: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        """Add votes from elsewhere in their order, `first`, `second` and `voter` as positions in `ids` and `voters`.
+
+        Each forecast comes from scores fitted to the votes before it.
+        """
+        gap, deviation = _forecasts(first, second, answers, weight, len(ids))
+        unknown = np.full(first.size, math.nan)
+        two = np.full(first.size, 2)
+        self.extend(ids, Answers(first, second, gap, deviation, unknown, two, voter, weight, answers), voters)
 
     def settings(self) -> dict[str, Any]:
         """Everything but the records, as JSON takes it."""
@@ -290,3 +319,29 @@ class Evidence:
                         weight=row.get("weight", 1.0),
                     )
         return found
+
+
+def _forecasts(first: Ints, second: Ints, answers: Floats, weight: Floats, count: int) -> tuple[Floats, Floats]:
+    """(gap, deviation) of each vote's pair, by a ridge fit to the votes of earlier blocks."""
+    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse.linalg import cg
+
+    gap, deviation = np.zeros(first.size), np.zeros(first.size)
+    gains, own, scores = np.zeros(count), np.ones(count), np.zeros(count)
+    start = 0
+    while start < first.size:
+        stop = min(first.size, max(start + count, int(_BLOCKS * start)))
+        if start:
+            past = slice(0, start)
+            square = 0.25 * weight[past] ** 2
+            between = csr_array((square, (first[past], second[past])), shape=(count, count))
+            matrix = diags_array(own) - between - between.T
+            scores = cg(matrix, gains, x0=scores, rtol=1e-6, maxiter=1000)[0]
+        part = slice(start, stop)
+        one, two, said = first[part], second[part], 0.5 * weight[part] * answers[part]
+        gap[part] = scores[one] - scores[two]
+        deviation[part] = np.sqrt(1.0 / own[one] + 1.0 / own[two])
+        gains += np.bincount(one, said, count) - np.bincount(two, said, count)
+        own += np.bincount(np.concatenate([one, two]), np.tile(0.25 * weight[part] ** 2, 2), count)
+        start = stop
+    return gap, deviation

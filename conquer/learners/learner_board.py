@@ -101,7 +101,8 @@ def board_of_learner(
             U = math.sqrt(known) if bound is None else bound
             mixing, gain, pull = model.lam, model.lam * U**2 + float(model.stats[st.SUM_LOSS_H]), np.zeros_like(V)
     width = Width(settings.kind, settings.delta, settings.tau2, model.lam, max(0.0, gain), answers, mixing)
-    return board_of(scores, V, B, pull, width, names=names, answered=answered, rows=features)
+    complete = evidence is None or len(evidence) >= answers
+    return board_of(scores, V, B, pull, width, names=names, answered=answered, complete=complete, rows=features)
 
 
 def one_column_each(rows: SparseRows) -> bool:

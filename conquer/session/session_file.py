@@ -152,7 +152,7 @@ def dumps_session(session: Session) -> bytes:
         extra["catalog"] = session.catalog.settings()
         arrays |= {f"catalog.{name}": array for name, array in session.catalog.arrays().items()}
     if session.evidence is not None:
-        arrays["evidence"] = session.evidence.array()
+        arrays["evidence"] = session.evidence.array()  # not what its source has: a file may be much smaller
     # An array, because a header is not large enough for every session.
     arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
     if offers:

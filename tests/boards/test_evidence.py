@@ -219,3 +219,40 @@ def test_pairs_chosen_by_looking_end_a_fixed_design():
     assert session.board(ITEMS, interval="anytime", design="fixed").interval == "anytime"
     mixed = asked(Session(make("gnr", dim=4, model="full", explore=1.0), board=settings), 3)
     assert mixed.board(ITEMS).interval == "anytime"
+
+
+def test_votes_from_elsewhere_are_forecast_from_those_before():
+    told = drawn(2, n=400)
+    evidence, calls = Evidence(), []
+    people = np.arange(400) % 3 - 1
+
+    def read():
+        calls.append(1)
+        evidence.add_votes("abcd", told.first, told.second, told.answer, people, told.weight, ["ann", "bob"])
+
+    evidence.source = read
+    assert len(evidence) == 0
+    evidence.add("a", "b", (0.0, 1.0), 1.0)
+    records = evidence.array()
+    assert (len(evidence), len(calls)) == (401, 1)
+    assert records[:4, 2].tolist() == [0.0] * 4  # nothing is known before the first block
+    assert np.abs(records[4:400, 2]).min() > 0.0
+    assert (np.diff(records[:400, 3]) < 0.2).all()
+    # A vote changes no forecast of votes before it.
+    other = Evidence()
+    other.add_votes(
+        "abcd", told.first, told.second, np.append(told.answer[:-50], -told.answer[-50:]), people, told.weight
+    )
+    assert other.array()[:350, 2].tolist() == records[:350, 2].tolist()
+
+
+def test_records_that_do_not_cover_the_model_are_joined_with_intervals():
+    learner, evidence = make("gnr", dim=2, model="full"), Evidence()
+    for _ in range(400):
+        learner.model.update(np.eye(2), {0: 0.5, 1: -0.5}, 1.0)
+    evidence.add("a", "b", (1.9, 0.1), 1.0)
+    board = learner.board(np.eye(2), evidence=evidence, names=["a", "b"])
+    assert board.best.tolist() == [0]
+    for _ in range(399):
+        evidence.add("b", "a", (0.0, 0.1), 1.0)
+    assert learner.board(np.eye(2), evidence=evidence, names=["a", "b"]).best.tolist() == [0, 1]

@@ -62,7 +62,7 @@ def test_strong_pairs_are_calibrated_where_the_law_is_logistic():
     session.evidence.extend(list(range(12)), found.answers())
     for i, j, y in zip(found.first.tolist(), found.second.tolist(), found.answer, strict=True):
         learner.model.update(np.eye(12)[[i, j]], {0: 0.5, 1: -0.5}, y)
-    board = session.board({k: row for k, row in enumerate(np.eye(12))})
+    board = session.board(dict(enumerate(np.eye(12))))
     observed, strong = 0.5 + 0.5 * means, board.wins > 0.8
     assert abs((board.wins - observed)[strong].mean()) < 0.03
 
