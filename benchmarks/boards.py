@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 from conquer.boards import Board, Interval, Width, board_of
 from conquer.boards.evidence import BETS, Answers
 from conquer.boards.lack_of_fit import fit_of
-from conquer.boards.widths import MIXING
+from conquer.boards.widths import MIXINGS
 from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.rounds.choice import anytime, separation
 from conquer.kernels.rounds.settings import CHALLENGE
@@ -35,6 +35,7 @@ RUNS = {5: 200, 10: 200, 30: 40, 100: 20}
 HORIZON, DELTA, TOLERANCE, LAM = 20_000, 0.05, 0.5, 1.0
 LOOK_EVERY = {5: 20, 10: 20, 30: 100, 100: 400}
 CLAIMS = ("proved", "direct", "anytime", "fixed")
+RHOS, SHARES = (np.array([rho or LAM for rho, _ in MIXINGS]), np.array([share for _, share in MIXINGS]))
 toolchain()
 
 
@@ -98,7 +99,17 @@ def _log_det(matrix: Any) -> float:
 
 @njit
 def _claims(
-    inverse: Any, w: Any, pairs: Any, bets: Any, truth: Any, delta: float, z: float, false: Any, look: int
+    inverse: Any,
+    w: Any,
+    pairs: Any,
+    bets: Any,
+    rhos: Any,
+    shares: Any,
+    truth: Any,
+    delta: float,
+    z: float,
+    false: Any,
+    look: int,
 ) -> None:
     """Note at this look which of the claims is false: a claim that i beats j although it does not."""
     count = w.size
@@ -107,12 +118,15 @@ def _claims(
         for k in range(count):
             for j in range(count):
                 square[i, j] += inverse[i, k] * inverse[k, j]
-    widened, own = np.empty((count, count)), inverse.copy()
-    for i in range(count):
-        for j in range(count):
-            widened[i, j] = (MIXING - LAM) * inverse[i, j] + (1.0 if i == j else 0.0)
-    gain = _log_det(widened) - _log_det(own) - count * math.log(MIXING)
-    radius = gain + 2.0 * math.log(2.0 / delta)
+    work = np.empty((count, count))
+    work[:] = inverse
+    own = _log_det(work)
+    radii = np.empty(rhos.size)
+    for r in range(rhos.size):
+        for i in range(count):
+            for j in range(count):
+                work[i, j] = (rhos[r] - LAM) * inverse[i, j] + (1.0 if i == j else 0.0)
+        radii[r] = _log_det(work) - own - count * math.log(rhos[r]) - 2.0 * math.log(0.5 * shares[r] * delta)
     number = count * (count - 1) // 2
     level = math.log(2.0 * count * (count - 1) / delta)
     for i in range(count):
@@ -126,7 +140,10 @@ def _claims(
                 L = 0.0
                 for k in range(count):
                     L += abs(inverse[i, k] - inverse[j, k])
-                if false[0] < 0 and gap > LAM * L + math.sqrt((V + (MIXING - LAM) * B) * radius):
+                noise = np.inf
+                for r in range(rhos.size):
+                    noise = min(noise, (V + (rhos[r] - LAM) * B) * radii[r])
+                if false[0] < 0 and gap > LAM * L + math.sqrt(noise):
                     false[0] = look
                 log = 2.0 * math.log(number / delta) + math.log((V + 0.25) / V)
                 if false[2] < 0 and gap > LAM * L + math.sqrt(V * (V + 0.25) / 0.25 * log):
@@ -198,6 +215,8 @@ def _play(
     every: int,
     delta: float,
     bets: Any,
+    rhos: Any,
+    shares: Any,
     z: float,
     ints: Any,
     reals: Any,
@@ -326,7 +345,7 @@ def _play(
                 inverse[i, j] -= scale * gain[j]
         t += 1
         if every > 0 and t % every == 0:
-            _claims(inverse, w, pairs, bets, truth, delta, z, false, t)
+            _claims(inverse, w, pairs, bets, rhos, shares, truth, delta, z, false, t)
     found[4] = t
     return behind
 
@@ -346,7 +365,8 @@ def play(
     false, found = np.full(len(CLAIMS), -1), np.full(5, -1)
     behind = _play(
         seed, means, schedule, truth, RULES.index(rule), explore, -1.0 if tolerance is None else tolerance,
-        {"": 0, "done": 1, "one": 2}[ends], every, DELTA, BETS, 1.959963984540054, ints, reals, false, found,
+        {"": 0, "done": 1, "one": 2}[ends], every, DELTA, BETS, RHOS, SHARES, 1.959963984540054, ints, reals, false,
+        found,
     )  # fmt: skip
     n = int(found[4])
     return Played(
@@ -364,6 +384,12 @@ def world(name: str, count: int, seed: int) -> tuple[Floats, Floats]:
         return truth, np.tanh(0.5 * (truth[:, None] - truth))
     reach = {"equal": 0.0, "near": 0.1, "linear": 1.0}[name]
     truth = reach * rng.uniform(-1.0, 1.0, count)
+    return truth, 0.5 * (truth[:, None] - truth)
+
+
+def evenly(count: int) -> tuple[Floats, Floats]:
+    """(worth, mean answers) of items from -1 to 1 at equal distances."""
+    truth = np.linspace(-1.0, 1.0, count)
     return truth, 0.5 * (truth[:, None] - truth)
 
 
@@ -433,19 +459,24 @@ def board_from(
     gains = 0.5 * (np.bincount(first, answer, count) - np.bincount(second, answer, count))
     inverse = np.linalg.inv(gram)
     V, B, _ = from_inverse(inverse, as_rows(np.eye(count), count))
-    gain = log_det(gram + (MIXING - lam) * np.eye(count)) - count * math.log(MIXING)
-    width = Width(interval, DELTA, 0.25, lam, gain, answer.size)
+    forms = []
+    for mixing, share in MIXINGS:
+        rho = mixing or lam
+        forms.append((rho, log_det(gram + (rho - lam) * np.eye(count)) - count * math.log(rho), share))
+    width = Width(interval, DELTA, 0.25, lam, tuple(forms), answer.size)
     return board_of(inverse @ gains, V, B, pull(inverse), width, answered=answered), V, B
 
 
 def power(
-    rule: str, count: int = 10, runs: int = 20, looks: Sequence[int] = (1_000, 5_000, 10_000)
+    rule: str, count: int = 10, runs: int = 20, looks: Sequence[int] = (1_000, 5_000, 10_000), even: bool = False
 ) -> list[dict[str, float]]:
     """Per look: the mean number of pairs told apart by the default board, by `anytime`, and by `proved` as it was."""
     rows = []
     played = []
     for run in range(runs):
         truth, means = world("linear", count, seed_of("world", "linear", count, run))
+        if even:
+            truth, means = evenly(count)
         played.append(play(seed_of("power", rule, run), means, truth, rule, horizon=max(looks), tolerance=None))
     for look in looks:
         told: dict[str, list[float]] = {"default": [], "anytime": [], "proved before": []}
@@ -522,8 +553,7 @@ def endings(
     for run in range(runs):
         truth, means = world("linear", count, seed_of("world", "linear", count, run))
         if even:
-            truth = np.linspace(-1.0, 1.0, count)
-            means = 0.5 * (truth[:, None] - truth)
+            truth, means = evenly(count)
         found = play(seed_of("stop", rule, count, run), means, truth, rule, tolerance=tolerance, ends=ends)
         at = found.done if ends == "done" else found.one
         late += at < 0
@@ -640,13 +670,13 @@ def _table(name: str, counts: Sequence[int], runs: dict[int, int], few: int, not
         looks = (1_000, 5_000, 10_000)
         rows = []
         for rule in ("random", "sep", "gnr", "tob"):
-            found = power(rule, runs=max(2, 20 // few), looks=looks)
-            rows += [
-                [rule, look, *(f"{value:.1f}" for value in each.values())]
-                for look, each in zip(looks, found, strict=True)
-            ]
+            number = max(2, 20 // few)
+            both = [power(rule, runs=number, looks=looks, even=even) for even in (False, True)]
+            for look, *pair in zip(looks, *both, strict=True):
+                rows.append([rule, f"{look:,}", *(f"{value:.1f}" for each in pair for value in each.values())])
             note(f"power {rule}")
-        header = ["rule", "answers", "default", "`anytime`", "`proved` before"]
+        kinds = ("default", "`anytime`", "`proved` before")
+        header = ["rule", "answers", *(f"{kind}, {spread}" for spread in ("uniform", "even") for kind in kinds)]
         return table("Pairs told apart of 45: 10 items, linear world", header, rows)
     if name == "fit":
         looks = (2_000, 10_000)

@@ -70,7 +70,7 @@ class Board:
     Examples
     --------
     >>> V = 0.001 * (1 - np.eye(3))
-    >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gain=2.0, answers=9)
+    >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gains=((1.0, 2.0, 1.0),), answers=9)
     >>> board = board_of([0.0, 1.0, 0.1], V, 0 * V, 0 * V, width, names=["a", "b", "c"])
     >>> board.order.tolist(), board.best.tolist(), board.better.astype(int).tolist()
     ([1, 2, 0], [1], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
@@ -108,6 +108,8 @@ class Board:
     fit: Fit = UNTESTED
     """Whether the answers fit one score per item."""
     target: Target = "score"
+    complete: bool = True
+    """Whether the records hold every answer that the model has learnt."""
 
     @property
     def interval(self) -> Interval:
@@ -204,12 +206,15 @@ class Board:
             `tolerance` is not a number in [0, 1e100].
         """
         tolerance, leader = number("tolerance", tolerance, 0, LARGEST), self.leader
-        if self.answered is None:
-            open_ = np.flatnonzero(self.upper > tolerance)
-        else:
+        ahead = self.upper > tolerance
+        if self.answered is not None:
             race = Race(len(self), tolerance)
             race.add(self.answered)
-            open_ = np.flatnonzero(~race.behind(leader, self.delta))
+            if self.complete:
+                ahead = ~race.behind(leader, self.delta)
+            else:
+                ahead &= ~race.behind(leader, 0.5 * self.delta)
+        open_ = np.flatnonzero(ahead)
         done = bool(self.best.size) and not open_.size
         stop = Stop(done, leader, tolerance, 0.0 if done else self._more(open_, tolerance), "")
         chance, first = f"a win chance of {100 * stop.chance:.0f} %", _printable(self.name(leader))
@@ -269,7 +274,7 @@ class Board:
         """The board in at most 80 columns: rank, item, score, interval, possible ranks; * may be best.
 
         >>> V = 0.001 * (1 - np.eye(3))
-        >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gain=2.0, answers=9)
+        >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gains=((1.0, 2.0, 1.0),), answers=9)
         >>> print(board_of([0, 1, 0.1], V, 0 * V, 0 * V, width, names=["a", "b", "c"]))
            #  item                      score  score less the mean              ranks
            1* b                         1.000             .              |-o-|      1
@@ -347,8 +352,8 @@ def board_of(
         race.add(answered)
         best = np.flatnonzero(race.alive(width.delta))
         if not complete:
-            half_each = replace(width, delta=0.5 * width.delta).half(V, B, pull, max(1, count - 1))
-            best = np.flatnonzero(race.alive(0.5 * width.delta) & ~(gaps > half_each).any(axis=0))
+            half = replace(width, delta=0.5 * width.delta).half(V, B, pull, max(1, count - 1))
+            best = np.flatnonzero(race.alive(0.5 * width.delta) & ~(gaps > half).any(axis=0))
         slope, fit = calibrated(answered), fit_of(answered, count, rows)
         if proved:
             better = closed(better | direct(answered, count, 0.5 * width.delta))
@@ -361,7 +366,7 @@ def board_of(
     at = ahead, behind
     more = width.more(V[at], B[at], pull[at], gaps[at], pairs)
     low, high = centred - middle, centred + middle
-    return Board(order, s, low, high, better, best, more, upper, ids, width, answered, slope, fit)
+    return Board(order, s, low, high, better, best, more, upper, ids, width, answered, slope, fit, complete=complete)
 
 
 def closed(better: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -389,7 +394,7 @@ def board_of_mean_votes(
     leader = order[0]
     upper = found.high - found.low[leader]
     upper[leader] = 0.0
-    width = Width("proved", delta, 0.25, 0.0, 0.0, answers)
+    width = Width("proved", delta, 0.25, 0.0, (), answers)
     more = np.full(max(0, count - 1), np.inf)
     return Board(
         order, found.mean, found.low, found.high, better, best, more, upper, _checked(names, count), width,

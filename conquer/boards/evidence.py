@@ -41,7 +41,9 @@ class Answers(NamedTuple):
     weight: Floats
     answer: Floats
 
-    def __len__(self) -> int:
+    @property
+    def total(self) -> int:
+        """The number of answers."""
         return self.first.size
 
 
@@ -62,12 +64,10 @@ class Race:
         self.log, self.peak, self.extra = np.zeros(count), np.zeros(count), np.zeros(16)
         self.slots: dict[int, int] = {}
         """The place in `extra` of each ordered pair that was asked about: leader * K + item."""
-        self.added = 0
 
     def add(self, answers: Answers) -> None:
         """Add further answers."""
-        count = len(answers)
-        self.added += count
+        count = answers.total
         first, second = answers.first.astype(np.int64), answers.second.astype(np.int64)
         slots = np.zeros((2, count), np.int64)
         if self.tolerance is not None:

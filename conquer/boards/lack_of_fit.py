@@ -64,16 +64,16 @@ def fit_of(answers: Answers, count: int, rows: Floats | None = None, level: floa
     `kind` is None where p is above `level`.
     """
     values: dict[Kind, float] = {}
-    if len(answers) and count <= MOST_PAIRED:
+    if answers.total and count <= MOST_PAIRED:
         values["pairs"] = _pairs(answers, count)
-    if len(answers) and count <= MOST_ITEMS:
+    if answers.total and count <= MOST_ITEMS:
         if np.unique(answers.voter[answers.voter >= 0]).size > 1:
             values["voters"] = _tastes(answers, answers.voter, count)
-        if len(answers) > STRETCH:
-            drift = [_tastes(answers, np.arange(len(answers)) // STRETCH, count)]
+        if answers.total > STRETCH:
+            drift = [_tastes(answers, np.arange(answers.total) // STRETCH, count)]
             values["time"] = _mean(drift + ([_steps(answers, count)] if count <= MOST_STEPS else []))
         if rows is not None and (basis := _basis(rows)).shape[1] < count - 1:
-            values["features"] = _tastes(answers, np.zeros(len(answers), np.int64), count, basis)
+            values["features"] = _tastes(answers, np.zeros(answers.total, np.int64), count, basis)
     if not values:
         return UNTESTED
     p = min(1.0, math.exp(-max(-700.0, min(700.0, _mean(list(values.values()))))))
@@ -144,7 +144,7 @@ def _tastes(answers: Answers, labels: Ints, count: int, basis: Floats | None = N
 
 def _steps(answers: Answers, count: int) -> float:
     """ln E with a step of one item's score at one time, mixed over items and times."""
-    total = len(answers)
+    total = answers.total
     one, two, weight = answers.first, answers.second, answers.weight
     gram = _laplacian(one, two, 0.25 * weight * weight, count)
     said = 0.5 * weight * answers.answer

@@ -49,7 +49,7 @@ def calibrated(answers: Answers) -> Slope:
     >>> round(calibrated(made).c, 1)
     2.1
     """
-    gap, answer = (each[len(answers) // 2 :] for each in (answers.gap, answers.answer))
+    gap, answer = (each[answers.total // 2 :] for each in (answers.gap, answers.answer))
     used = gap != 0.0
     gap, answer = gap[used], answer[used]
     if not gap.size:

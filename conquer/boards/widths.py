@@ -16,9 +16,10 @@ answers. `fixed`: the normal interval, valid if computed once, from answers to p
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
 Design = Literal["adaptive", "fixed"]
 Target = Literal["score", "mean vote"]
-MIXING = 32.0
-"""The precision of the prior over which `proved` mixes its tests, fixed before the answers: boards of 5 to 100 items
-are near their narrowest with it from 50 answers per item to 2,000."""
+MIXINGS = ((None, 0.1), (32.0, 0.5), (256.0, 0.4))
+"""(rho, share): precisions of the priors over which `proved` mixes its tests, and their shares of delta, fixed before
+the answers; None is the penalty lam. The narrowest bound counts: 32 with 50 to 500 answers per item, 256 with more,
+lam for differences that few answers tell about."""
 MOST_ANSWERS = 1e9
 """The most answers a board says are needed. Larger numbers are reported as infinite."""
 _HALVINGS = 100
@@ -89,10 +90,10 @@ class Width:
     """One kind of interval with its constants: half-widths from V, B and pull of a difference x.
 
     V = x' A^-1 x, B = ||A^-1 x||^2, and `pull` bounds |w*' A^-1 x|, so that the penalty lam moves the difference by at
-    most lam pull. `gain` is ln det(I + G/mixing), G the sum of u u' over the answers. `answers` is the number learnt;
-    before the first, every half-width is infinite.
+    most lam pull. `gains` are (rho, ln det(I + G/rho), share of delta) of every form of "proved", G the sum of u u'
+    over the answers. `answers` is the number learnt; before the first, every half-width is infinite.
 
-    >>> width = Width("anytime", delta=0.05, tau2=0.25, lam=0.0, gain=0.0, answers=10)
+    >>> width = Width("anytime", delta=0.05, tau2=0.25, lam=0.0, gains=(), answers=10)
     >>> width.half(np.array([0.01]), np.zeros(1), np.zeros(1), 1).round(3).tolist()
     [0.31]
     >>> width.more(np.array([2.0]), np.zeros(1), np.zeros(1), np.array([0.5]), 1).round().tolist()
@@ -103,9 +104,8 @@ class Width:
     delta: float
     tau2: float
     lam: float
-    gain: float
+    gains: tuple[tuple[float, float, float], ...]
     answers: int
-    mixing: float = MIXING
 
     def __post_init__(self) -> None:
         BoardSettings(self.delta, None, self.interval, self.tau2, "fixed")  # its checks
@@ -124,14 +124,17 @@ class Width:
             # A difference of logarithms: the quotient of tau2 and a V near 0 may overflow.
             log = 2.0 * math.log(tests / self.delta) + np.log(V + self.tau2) - np.log(np.maximum(V, _TINY))
             return moved + np.sqrt(V * ((V + self.tau2) / self.tau2) * log)
-        spread = np.maximum(0.0, V + (self.mixing - self.lam) * B)
-        return moved + np.sqrt(spread * (self.gain + 2.0 * math.log(1.0 / self.delta)))
+        noise = np.full(V.shape, np.inf)
+        for rho, gain, share in self.gains:
+            spread = np.maximum(0.0, V + (rho - self.lam) * B)
+            noise = np.minimum(noise, spread * (gain - 2.0 * math.log(share * self.delta)))
+        return moved + np.sqrt(noise)
 
     def more(self, V: Floats, B: Floats, pull: Floats, gap: Floats, tests: int) -> Floats:
         """About how many direct questions would bring the half-widths down to `gap`; infinite above `MOST_ANSWERS`.
 
         n questions about the pair itself turn V into f V and A^-1 x into f A^-1 x, f = 1/(1 + nV/4). What the answers
-        will add to `gain` is left out.
+        will add to `gains` is left out.
         """
         answered = self if self.answers else replace(self, answers=1)
         low, high = np.full(V.shape, math.log(_TINY)), np.zeros(V.shape)

@@ -8,7 +8,7 @@ import numpy as np
 
 from conquer.boards import Board, BoardSettings, Evidence, Width, board_of
 from conquer.boards.board import board_of_mean_votes
-from conquer.boards.widths import MIXING
+from conquer.boards.widths import MIXINGS
 from conquer.kernels.models.dual import ENTRIES, PAIRS
 from conquer.kernels.rounds import settings as st
 from conquer.learners.conquer import Conquer
@@ -55,7 +55,7 @@ def board_of_learner(
     among: int,
     evidence: Evidence | None,
     ids: Sequence[ItemId] | None,
-    share: float,
+    explored: float,
 ) -> Board:
     """`Conquer.board`, in a module of its own since few learners need it."""
     check_board(learner, settings.kind)
@@ -66,10 +66,14 @@ def board_of_learner(
         if listed is None or len(listed) != len(rows):
             raise ValueError(f"evidence is kept by the items' ids: give one of ids= per item, got {len(rows)} items")
         answered = evidence.among(listed)
+        if not len(evidence) and answers:
+            answered = None  # a learner that has learnt elsewhere: only its intervals know anything
     if settings.target == "mean vote":
         if answered is None:
             raise ValueError("mean votes need the recorded answers of a session, and no groups")
-        return board_of_mean_votes(answered, len(rows), share, delta=settings.delta, answers=len(answered), names=names)
+        return board_of_mean_votes(
+            answered, len(rows), explored, delta=settings.delta, answers=answered.total, names=names
+        )
     alone, weights = one_column_each(rows), None
     known = max(len(rows), among, touched(model) if alone else 0)
     features = None if alone or isinstance(model, Kernel) or answered is None else rows.dense()
@@ -91,16 +95,16 @@ def board_of_learner(
         # Items of one column each, worth within [-1, 1].
         pull = L
     else:
-        pull = math.sqrt(known) * np.sqrt(B) if bound is None else bound * np.sqrt(B)
-    mixing, gain = MIXING, 0.0
-    if settings.kind == "proved":
-        if model.projection is None:
-            gain = model.gain(MIXING)
-        else:
-            # The form that projection keeps: ||w - w*||_A^2 <= lam U^2 + sum of e^2 h + 2 ln(1/delta).
-            U = math.sqrt(known) if bound is None else bound
-            mixing, gain, pull = model.lam, model.lam * U**2 + float(model.stats[st.SUM_LOSS_H]), np.zeros_like(V)
-    width = Width(settings.kind, settings.delta, settings.tau2, model.lam, max(0.0, gain), answers, mixing)
+        pull = (math.sqrt(known) if bound is None else bound) * np.sqrt(B)
+    gains: tuple[tuple[float, float, float], ...] = ()
+    if settings.kind == "proved" and model.projection is None:
+        gains = tuple((rho, model.gain(rho), share) for rho, share in ((r or model.lam, part) for r, part in MIXINGS))
+    elif settings.kind == "proved":
+        # The form that projection keeps: ||w - w*||_A^2 <= lam U^2 + sum of e^2 h + 2 ln(1/delta).
+        U = math.sqrt(known) if bound is None else bound
+        gains = ((model.lam, model.lam * U**2 + float(model.stats[st.SUM_LOSS_H]), 1.0),)
+        pull = np.zeros_like(V)
+    width = Width(settings.kind, settings.delta, settings.tau2, model.lam, gains, answers)
     complete = evidence is None or len(evidence) >= answers
     return board_of(scores, V, B, pull, width, names=names, answered=answered, complete=complete, rows=features)
 

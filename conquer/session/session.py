@@ -261,7 +261,9 @@ class Session:
         if (self.stop is not None or learner.narrows) and len(names) > 1:
             race, delta = evidence.race(names, self.stop), self.board_settings.delta
             scores = learner.scores(rows)
-            if self.stop is not None:
+            if self.stop is not None and len(evidence) < learner.answers:
+                done = self._board(names, rows).stop(self.stop).done  # the model has learnt elsewhere, too
+            elif self.stop is not None:
                 leader, left = race.left(scores, delta)
                 done = leader is not None and not left.size
             among = race.candidates(scores, delta) if learner.narrows else None
@@ -481,18 +483,27 @@ class Session:
             The learner has no board, an item has no group, or there are no items.
         """
         names, rows = self._listed(items, context, ids)
-        if groups is None:
-            given = {"names": list(map(str, names)), "evidence": self.evidence, "ids": names}
-        else:
-            if lacking := [name for name in names if name not in groups]:
-                raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
-            given = {"groups": [groups[name] for name in names]}
-        among = {} if self.catalog is None else {"among": len(self.catalog)}
+        return self._board(names, rows, groups, options)
+
+    def _board(
+        self,
+        names: Sequence[ItemId],
+        rows: SparseRows,
+        groups: Mapping[Any, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Board:
         settings = asdict(self.board_settings)
         if self.ordinal and settings["design"] == "fixed" and getattr(self.learner, "share", 0.0) < 1.0:
             # Some pairs were chosen by looking at answers, whatever the first ones were.
-            settings |= {"design": "adaptive"}
-        made: Board = self.learner.board(rows, **{**settings, **among, **given, **options})
+            settings["design"] = "adaptive"
+        if groups is None:
+            settings |= {"names": list(map(str, names)), "evidence": self.evidence, "ids": names}
+        else:
+            if lacking := [name for name in names if name not in groups]:
+                raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
+            settings["groups"] = [groups[name] for name in names]
+        among = {} if self.catalog is None else {"among": len(self.catalog)}
+        made: Board = self.learner.board(rows, **{**settings, **among, **(options or {})})
         return made
 
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:

@@ -16,7 +16,7 @@ LAM, U = 1.0, 1.5
 
 def made(s, V, B, interval="anytime", answers=12, delta=0.05, lam=LAM, **options):
     """The board with a norm of the weights bounded by U."""
-    width = Width(interval, delta, 0.25, lam, 2.0, answers)
+    width = Width(interval, delta, 0.25, lam, ((lam, 2.0, 1.0),), answers)
     return board_of(s, V, B, U * np.sqrt(B), width, **options)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from benchmarks.boards import board_from, city, play, world
-from conquer.boards.widths import MIXING, Width
+from conquer.boards.widths import Width
 
 DELTA = 0.05
 
@@ -31,8 +31,8 @@ def biased_by_design(interval, seed, rounds=100, asked=40):
         answers += 2 if ask(0, k) > 0 and ask(k, 1) is not None else 1
     inverse = np.linalg.inv(A)
     x = np.eye(items)[0] - np.eye(items)[1]
-    gain = np.linalg.slogdet(A + (MIXING - lam) * np.eye(items))[1] - items * np.log(MIXING)
-    width = Width(interval, DELTA, 0.25, lam, gain, answers * asked)
+    gain = np.linalg.slogdet(A + (32.0 - lam) * np.eye(items))[1] - items * np.log(32.0)
+    width = Width(interval, DELTA, 0.25, lam, ((32.0, gain, 1.0),), answers * asked)
     V, B = np.array([x @ inverse @ x]), np.array([((inverse @ x) ** 2).sum()])
     return bool(x @ inverse @ b > width.half(V, B, np.sqrt(B), 1)[0])
 

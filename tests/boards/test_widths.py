@@ -12,7 +12,7 @@ from conquer.boards.widths import Width
 
 
 def width(interval="anytime", **changes):
-    constants = {"delta": 0.05, "tau2": 0.25, "lam": 1.0, "gain": 3.0, "answers": 10}
+    constants = {"delta": 0.05, "tau2": 0.25, "lam": 1.0, "gains": ((1.0, 3.0, 1.0),), "answers": 10}
     return Width(interval, **constants | changes)
 
 
@@ -25,11 +25,13 @@ def test_anytime_is_robbins_mixture_and_the_pull_of_the_penalty():
     assert half(width(lam=2.0), 0.04, 0.09, 0.6, 7) == pytest.approx(2.0 * 0.6 + mixture, rel=1e-14)
 
 
-def test_proved_mixes_with_a_precision_of_its_own_and_holds_for_all_pairs_at_once():
-    w = width("proved", lam=2.0, mixing=32.0)
+def test_proved_is_its_narrowest_form_and_holds_for_all_pairs_at_once():
+    w = width("proved", lam=2.0, gains=((2.0, 9.0, 0.1), (32.0, 3.0, 0.5)))
+    forms = (0.04 * (9.0 + 2 * math.log(200)), (0.04 + 30.0 * 0.001) * (3.0 + 2 * math.log(40)))
     one, many = (half(w, 0.04, 0.001, 0.1, tests) for tests in (1, 1000))
-    expected = 2.0 * 0.1 + math.sqrt((0.04 + 30.0 * 0.001) * (3.0 + 2 * math.log(20)))
-    assert one == many == pytest.approx(expected, rel=1e-14)
+    assert one == many == pytest.approx(2.0 * 0.1 + math.sqrt(min(forms)), rel=1e-14)
+    far = (forms[0], (0.04 + 30.0 * 0.1) * (3.0 + 2 * math.log(40)))
+    assert half(w, 0.04, 0.1, 0.1) == pytest.approx(2.0 * 0.1 + math.sqrt(min(far)), rel=1e-14)
 
 
 def test_fixed_is_the_textbook():

@@ -27,7 +27,7 @@ def taught(name, count, answers, seed=0, **parameters):
 
 @pytest.mark.parametrize("tests", [1, 9])
 def test_the_challengers_width_is_a_boards(tests):
-    width, zero = Width("anytime", delta=0.05, tau2=st.MIXING, lam=0.0, gain=0.0, answers=1), np.zeros(len(VARIANCES))
+    width, zero = Width("anytime", delta=0.05, tau2=st.MIXING, lam=0.0, gains=(), answers=1), np.zeros(len(VARIANCES))
     ours = [math.sqrt(board.anytime(v, 2 * math.log(tests / 0.05))) for v in VARIANCES]
     np.testing.assert_allclose(ours, width.half(np.array(VARIANCES), zero, zero, tests), rtol=1e-12)
     assert board.anytime(0.0, 6.0) == 0.0
