@@ -124,11 +124,12 @@ class Width:
             # A difference of logarithms: the quotient of tau2 and a V near 0 may overflow.
             log = 2.0 * math.log(tests / self.delta) + np.log(V + self.tau2) - np.log(np.maximum(V, _TINY))
             return moved + np.sqrt(V * ((V + self.tau2) / self.tau2) * log)
-        noise = np.full(V.shape, np.inf)
+        noise: Floats = np.full(V.shape, np.inf)
         for rho, gain, share in self.gains:
             spread = np.maximum(0.0, V + (rho - self.lam) * B)
             noise = np.minimum(noise, spread * (gain - 2.0 * math.log(share * self.delta)))
-        return moved + np.sqrt(noise)
+        half: Floats = moved + np.sqrt(noise)
+        return half
 
     def more(self, V: Floats, B: Floats, pull: Floats, gap: Floats, tests: int) -> Floats:
         """About how many direct questions would bring the half-widths down to `gap`; infinite above `MOST_ANSWERS`.

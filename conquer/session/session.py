@@ -88,8 +88,9 @@ def question_of(choice: Choice, shown: tuple[ItemId, ...], others: tuple[ItemId,
 class Session:
     """A learner that is asked and told by item ids; every answer is learnt once, in whatever order answers come.
 
-    A session remembers its open offers and the last 10,000 closed offers, and nothing else unless it has a ledger. It
-    is not thread-safe: use it from one thread, or with a lock around every call.
+    A session remembers its open offers and the last 10,000 closed offers, for boards 72 bytes of every answer, and
+    nothing else unless it has a ledger. It is not thread-safe: use it from one thread, or with a lock around every
+    call.
 
     Parameters
     ----------
@@ -164,8 +165,14 @@ class Session:
         self.ledger = ledger
         self.catalog: Catalog | None = None
         """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
-        self.evidence: Evidence | None = Evidence() if getattr(learner, "records", False) else None
-        """A record of every answer, for boards; None for learners that have no board."""
+        self.evidence: Evidence | None = None
+        """A record of every answer, for boards; None for learners that have no board.
+
+        Of kernel models, whose forecasts take the square of the answers, only if a stop, a board or `tob` asks for it.
+        """
+        wanted = stop is not None or board is not None or getattr(learner, "narrows", False)
+        if getattr(learner, "records", False) and (wanted or not learner.model.grows):
+            self.evidence = Evidence()
         self.ordinal = 0
         """The number of the next round."""
         self._stream = tickets.stream("policy", self.seed)

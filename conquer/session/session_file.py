@@ -191,6 +191,7 @@ def _session_of(
     )
     if extra.get("catalog") is not None:
         session.catalog = Catalog.from_settings(extra["catalog"], _part(arrays, "catalog"), learner.dim)
+    session.evidence = None
     if extra["evidence"] is not None:
         checked_ids(extra["evidence"]["items"])
         session.evidence = Evidence.from_settings(extra["evidence"], arrays["evidence"])

@@ -131,6 +131,9 @@ def test_skipped_and_cancelled_offers_leave_no_record():
     session.cancel(session.ask(ITEMS))
     assert len(session.evidence) == 0
     assert Session(make("gnr", dim=4)).evidence is None
+    for name, options, kept in (("gnr", {}, False), ("gnr", {"stop": 0.5}, True), ("tob", {}, True)):
+        session = Session(make(name, dim=4, model="kernel"), **options)
+        assert (session.evidence is not None) == (restore(session.dumps()).evidence is not None) == kept
 
 
 def test_a_simulation_and_a_session_keep_the_same_evidence():
