@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,6 +242,26 @@ class Board:
         total = float(each.sum())
         return total if total <= MOST_ANSWERS else math.inf
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The items, best first, as JSON-able dicts: rank, id, score, low, high, beats, may_be_best and more.
+
+        `beats` is the number of items it is better than, `more` that of answers to the next item; infinite is None.
+        """
+        beats, maybe, more = self.better.sum(axis=1).tolist(), {*self.best.tolist()}, [*self.more.tolist(), math.inf]
+        return [
+            {
+                "rank": rank,
+                "id": self.name(k),
+                "score": float(self.scores[k]),
+                "low": finite(self.low[k]),
+                "high": finite(self.high[k]),
+                "beats": beats[k],
+                "may_be_best": k in maybe,
+                "more": finite(more[rank - 1]),
+            }
+            for rank, k in enumerate(self.order.tolist(), 1)
+        ]
+
     def to_frame(self) -> "polars.DataFrame":
         """A polars frame, best first.
 
@@ -419,6 +439,11 @@ def _checked(names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
     if len(set(ids)) != count:
         raise ValueError(f"names must be unique, got {next(n for n in ids if ids.count(n) > 1)!r:.80} twice")
     return ids
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it: None where it is infinite."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _bar(start: float, middle: float, end: float, low: float, high: float) -> str:

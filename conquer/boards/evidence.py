@@ -263,6 +263,13 @@ class Evidence:
         two = np.full(first.size, 2)
         self.extend(ids, Answers(first, second, gap, deviation, unknown, two, voter, weight, answers), voters)
 
+    def copied(self) -> "Evidence":
+        """A copy, for another thread."""
+        self._read()
+        twin = Evidence()
+        twin.items, twin.voters, twin._records = dict(self.items), dict(self.voters), array("d", self._records)
+        return twin
+
     def settings(self) -> dict[str, Any]:
         """Everything but the records, as JSON takes it."""
         return {"items": list(self.items), "voters": list(self.voters)}

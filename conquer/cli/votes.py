@@ -1,7 +1,6 @@
 """The commands of votes: fit and board."""
 
 import json
-import math
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -139,26 +138,11 @@ def _say(text: str) -> None:
 
 def _as_object(made: Any, verdict: Any) -> dict[str, Any]:
     """The board as JSON; infinite ends are null."""
-    beats, maybe = made.better.sum(axis=1), set(made.best.tolist())
-    rows = [
-        {
-            "rank": rank,
-            "id": made.name(k),
-            "score": float(made.scores[k]),
-            "low": _finite(made.low[k]),
-            "high": _finite(made.high[k]),
-            "beats": int(beats[k]),
-            "may_be_best": k in maybe,
-            "more": _finite(made.more[rank - 1]) if rank < len(made) else None,
-        }
-        for rank, k in enumerate(made.order.tolist(), 1)
-    ]
-    whole = {"answers": made.answers, "interval": made.interval, "delta": made.delta, "items": rows}
+    from conquer.boards.board import finite
+
+    whole = {"answers": made.answers, "interval": made.interval, "delta": made.delta, "items": made.rows()}
+    whole |= {"fit_p": made.fit_p, "warnings": list(made.warnings)}
     if verdict is None:
         return whole
     more = {"done": verdict.done, "leader": made.name(verdict.leader), "tolerance": verdict.tolerance}
-    return whole | {"stop": more | {"more": _finite(verdict.more), "text": verdict.text}}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return whole | {"stop": more | {"more": finite(verdict.more), "text": verdict.text}}
