@@ -170,6 +170,7 @@ class Evidence:
         self.voters: dict[str, int] = {}
         self._records = array("d")
         self._race: tuple[tuple[ItemId, ...], Race] = _NOBODY
+        self._seen = 0
         self.source: Callable[[], None] | None = None
         """Adds what came before the first record, such as the votes of a fit; called when they are first needed."""
 
@@ -249,6 +250,11 @@ class Evidence:
             race.add(self.among(key, self._seen))
             self._seen = len(self)
         return race
+
+    def unread(self, ids: Sequence[ItemId], tolerance: float | None = None) -> int:
+        """The number of records that `race` would read for these items."""
+        kept = self._race[0] == tuple(ids) and self._race[1].tolerance == tolerance
+        return len(self) - self._seen if kept else len(self)
 
     def add_votes(
         self, ids: Sequence[ItemId], first: Ints, second: Ints, answers: Floats, voter: Ints, weight: Floats,

@@ -14,6 +14,7 @@ import numpy as np
 
 from conquer import registry, saving
 from conquer.boards import Evidence
+from conquer.boards.evidence import Race
 from conquer.features.featurizer import Featurizer
 from conquer.kernels.models.dual import PAIRS
 from conquer.kernels.rounds import settings as st
@@ -37,6 +38,8 @@ from conquer.types import Choice, Floats, Learner, Query, Source
 _FEATURIZER, _EVIDENCE = "featurizer.", "evidence"
 STOP_ITEMS, STOP_BYTES = 32, 2 << 20
 """The largest round and model whose rounds report whether to stop: 256 features with its voters."""
+_RECORDS = 20_000
+"""Answers that are read within a round, for other items than those of the last one: about a millisecond."""
 MOST_VOTERS = 10_000
 """Names that a model weighs, the first to answer."""
 _WEIGHED = 8
@@ -123,9 +126,8 @@ class PickLearner:
         """What to show and ask, and every item's score. Raises RefusalError."""
         learner, rows = self.learner, read.rows
         try:
-            if self._narrows and self.evidence is not None and len(read.ids) > 1:
+            if self._narrows and (race := self._race(read)) is not None:
                 scores = learner.scores(rows)
-                race = self.evidence.race(read.ids, self.settings.stop)
                 among = race.candidates(scores, self.settings.delta)
                 choose: Any = learner.choose
                 choice = choose(rows, ticket) if among is None else choose(rows, ticket, among)
@@ -138,12 +140,19 @@ class PickLearner:
             raise invalid(str(error)) from None
         return self._foreseen(rows, choice), self._finite(scores.tolist())
 
+    def _race(self, read: ReadItems) -> Race | None:
+        """The tests of these items; None without records, and where too many would be read."""
+        evidence, stop = self.evidence, self.settings.stop
+        if evidence is None or len(read.ids) < 2 or evidence.unread(read.ids, stop) > _RECORDS:
+            return None
+        return evidence.race(read.ids, stop)
+
     def _foreseen(self, rows: SparseRows, choice: Choice) -> Choice:
         """The choice with the forecast that its answer is bet on by, if answers are recorded."""
         if self.evidence is None or choice.query is not Query.DUEL:
             return choice
         learner: Any = self.learner
-        return replace(choice, memo={**choice.memo, "forecast": learner.forecast(rows, choice)})
+        return replace(choice, memo={**choice.memo, "forecast": list(learner.forecast(rows, choice))})
 
     def record(self, names: Sequence[str], choice: Choice, value: float) -> None:
         """Record a learnt answer to a round for boards."""
@@ -248,8 +257,10 @@ class PickLearner:
             return None
         try:
             if self.evidence is not None and len(self.evidence) >= self.learner.answers:
-                scores = self.learner.scores(read.rows)
-                leader, left = self.evidence.race(read.ids, stop).left(scores, self.settings.delta)
+                race = self._race(read)
+                if race is None:
+                    return None
+                leader, left = race.left(self.learner.scores(read.rows), self.settings.delta)
                 return leader is not None and not left.size
             records: dict[str, Any] = {"evidence": self.evidence, "ids": read.ids}
             return bool(self.learner.board(read.rows, delta=self.settings.delta, **records).stop(stop).done)
