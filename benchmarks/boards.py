@@ -20,6 +20,7 @@ from conquer.boards import Board, Interval, Width, board_of
 from conquer.boards.evidence import BETS, Answers
 from conquer.boards.lack_of_fit import fit_of
 from conquer.boards.widths import MIXINGS
+from conquer.data.votes import read_votes
 from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.rounds.choice import anytime, separation
 from conquer.kernels.rounds.settings import CHALLENGE
@@ -387,6 +388,28 @@ def world(name: str, count: int, seed: int) -> tuple[Floats, Floats]:
     return truth, 0.5 * (truth[:, None] - truth)
 
 
+def real(path: Path, count: int) -> tuple[Floats, Floats]:
+    """(worth, mean answers) of the `count` items with most votes of a file that were all compared with each other.
+
+    Worth is the mean answer against the others, in units of a difference of scores.
+    """
+    sums: dict[tuple[str, str], float] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    for vote in read_votes(path, content="ids"):
+        for pair, value in (((vote.first, vote.second), vote.value), ((vote.second, vote.first), -vote.value)):
+            sums[pair] = sums.get(pair, 0.0) + vote.count * value
+            numbers[pair] = numbers.get(pair, 0) + vote.count
+    each = {name: sum(n for (one, _), n in numbers.items() if one == name) for name, _ in numbers}
+    chosen: list[str] = []
+    for name in sorted(each, key=lambda name: (-each[name], name)):
+        if len(chosen) < count and all((name, other) in numbers for other in chosen):
+            chosen.append(name)
+    if len(chosen) < count:
+        raise ValueError(f"no {count} items were all compared with each other; {len(chosen)} were")
+    means = np.array([[sums[i, j] / numbers[i, j] if i != j else 0.0 for j in chosen] for i in chosen])
+    return 2.0 * means.sum(axis=1) / (count - 1), means
+
+
 def evenly(count: int) -> tuple[Floats, Floats]:
     """(worth, mean answers) of items from -1 to 1 at equal distances."""
     truth = np.linspace(-1.0, 1.0, count)
@@ -545,27 +568,28 @@ def warned(name: str, rule: str, explore: float, looks: Sequence[int], runs: int
     return [Share(number, runs) for number in hits]
 
 
-def endings(
-    rule: str, count: int, runs: int, *, ends: str, even: bool = False, tolerance: float | None = TOLERANCE
-) -> str:
+World = Callable[[int], tuple[Floats, Floats]]
+"""(worth, mean answers) of a run."""
+
+
+def endings(rule: str, runs: int, world_: World, *, ends: str, tolerance: float | None = TOLERANCE) -> str:
     """The mean number of answers until a session is done, or one item is alive, with its standard error."""
     done, late, bad = [], 0, 0
     for run in range(runs):
-        truth, means = world("linear", count, seed_of("world", "linear", count, run))
-        if even:
-            truth, means = evenly(count)
-        found = play(seed_of("stop", rule, count, run), means, truth, rule, tolerance=tolerance, ends=ends)
+        truth, means = world_(run)
+        seed = seed_of("stop", rule, truth.size, run)
+        found = play(seed, means, truth, rule, tolerance=tolerance, ends=ends)
         at = found.done if ends == "done" else found.one
         late += at < 0
-        bad += found.behind > TOLERANCE
+        bad += found.behind > TOLERANCE + 1e-9 or (ends == "one" and found.excluded >= 0)
         done.append(at if at >= 0 else HORIZON)
-    text = f"{np.mean(done):,.0f} +- {np.std(done) / math.sqrt(runs):,.0f}"
-    return (
-        ("> " if late else "")
-        + text
-        + (f" ({late} of {runs} not done)" if late else "")
-        + (f", {bad} beyond" if bad else "")
-    )
+    text = f"{'> ' if late else ''}{np.mean(done):,.0f} +- {np.std(done) / math.sqrt(runs):,.0f}"
+    return text + (f" ({late} of {runs} not done)" if late else "") + (f", {bad} wrong" if bad else "")
+
+
+def uniform(count: int) -> World:
+    """Linear worlds."""
+    return lambda run: world("linear", count, seed_of("world", "linear", count, run))
 
 
 def sizes(count: int, per_item: int, seed: int) -> dict[str, int]:
@@ -645,6 +669,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
     parser.add_argument("--only", default="claims,power,fit,stop,sizes", help="the tables to make")
     parser.add_argument("--items", default="5,10,30,100", help="numbers of items of the claims")
+    parser.add_argument("--votes", type=Path, help="a file of votes whose mean answers are one more world of `stop`")
     parser.add_argument("--out", type=Path, help="a folder for one file per table")
     options = parser.parse_args()
     few = 10 if options.quick else 1
@@ -655,7 +680,7 @@ def main() -> None:
         print(f"{time.perf_counter() - begun:7.0f} s  {text}", flush=True)
 
     for name in options.only.split(","):
-        text = _table(name, [int(each) for each in options.items.split(",")], runs, few, note)
+        text = _table(name, [int(each) for each in options.items.split(",")], runs, few, options.votes, note)
         if options.out is None:
             print(text)
         else:
@@ -663,7 +688,9 @@ def main() -> None:
             (options.out / f"{name}.md").write_text(text)
 
 
-def _table(name: str, counts: Sequence[int], runs: dict[int, int], few: int, note: Callable[[str], None]) -> str:
+def _table(
+    name: str, counts: Sequence[int], runs: dict[int, int], few: int, votes: Path | None, note: Callable[[str], None]
+) -> str:
     if name == "claims":
         return claims_table(counts, runs, note)
     if name == "power":
@@ -696,14 +723,20 @@ def _table(name: str, counts: Sequence[int], runs: dict[int, int], few: int, not
         return table("Runs with a warning, 10 items", header, rows)
     if name == "stop":
         rows = []
+        worlds: list[tuple[str, int, World]] = []
         for count in (5, 10, 20):
+            fixed = evenly(count)
+            worlds += [("even", count, lambda run, fixed=fixed: fixed), ("uniform", count, uniform(count))]
+        if votes is not None:
+            given = real(votes, 10)
+            worlds.append((votes.name, 10, lambda run: given))
+        for kind, count, source in worlds:
             for rule in ("tob", "gnr", "random"):
                 number = max(2, 200 // few)
-                cells = [endings(rule, count, number, ends="done", even=even) for even in (True, False)]
-                one = endings(rule, count, number, ends="one", tolerance=None)
-                rows.append([count, rule, *cells, one])
+                one = endings(rule, number, source, ends="one", tolerance=None)
+                rows.append([kind, count, rule, endings(rule, number, source, ends="done"), one])
                 note(" ".join(map(str, rows[-1])))
-        header = ["items", "rule", "done at 0.5, evenly spaced", "done at 0.5, uniform", "one alive, uniform"]
+        header = ["world", "items", "rule", "done at 0.5", "one alive"]
         return table("Mean answers until done", header, rows)
     rows = []
     for count, per_item in ((100, 200), (500, 200), (2000, 200)):

@@ -178,6 +178,11 @@ class Evidence:
         """The number of records, those of an unread source left out."""
         return len(self._records) // _WIDTH
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the records."""
+        return len(self._records) * self._records.itemsize
+
     def _read(self) -> None:
         """Add what the source has."""
         source, self.source = self.source, None

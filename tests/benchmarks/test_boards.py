@@ -123,14 +123,25 @@ def test_a_world_without_the_law_has_means_of_chances():
 def test_sessions_stop_early():
     """Mean answers until done at 0.5 with tob, 60 runs, items evenly spaced; the standard errors are 3 %."""
     for count, most in ((5, 210), (10, 450), (20, 1000)):
-        text = boards.endings("tob", count, 60, ends="done", even=True)
+        fixed = boards.evenly(count)
+        text = boards.endings("tob", 60, lambda run, fixed=fixed: fixed, ends="done")
         assert float(text.split()[0].replace(",", "")) <= most
-        assert "beyond" not in text
+        assert "wrong" not in text
         assert "not done" not in text
+
+
+def test_a_file_of_votes_is_a_world(tmp_path):
+    lines = ["left,right,winner", *["a,b,left", "b,a,right", "a,b,tie", "a,c,right", "c,b,left", "d,a,left"]]
+    (tmp_path / "votes.csv").write_text("\n".join(lines))
+    worth, means = boards.real(tmp_path / "votes.csv", 3)
+    assert means.tolist() == [[0.0, 2 / 3, -1.0], [-2 / 3, 0.0, -1.0], [1.0, 1.0, 0.0]]
+    assert worth == pytest.approx([-1 / 3, -5 / 3, 2.0])
+    with pytest.raises(ValueError, match="no 4 items were all compared with each other; 3 were"):
+        boards.real(tmp_path / "votes.csv", 4)
 
 
 def test_tables_are_made(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["boards", "--quick", "--only", "stop", "--out", str(tmp_path)])
     boards.main()
     assert (tmp_path / "stop.md").read_text().startswith("## Mean answers until done")
-    assert "20 tob" in capsys.readouterr().out
+    assert "uniform 20 tob" in capsys.readouterr().out

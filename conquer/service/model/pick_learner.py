@@ -84,7 +84,8 @@ class PickLearner:
         """Bytes of its state, roughly."""
         models = 1 if self._believer is None else 1 + len(self._believer.cross.models)
         words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
-        return models * self.model_size + words
+        records = 0 if self.evidence is None else self.evidence.nbytes
+        return models * self.model_size + words + records
 
     @property
     def model_size(self) -> int:
