@@ -319,8 +319,10 @@ class Board:
         if count > _ROWS:
             lines.append(f"      and {count - _ROWS:,} more")
         kind = self.target if self.target == "mean vote" else self.interval
+        people = 0 if self.answered is None else np.unique(self.answered.voter[self.answered.voter >= 0]).size
+        whom = f" of {people:,} voters" if people else ""
         lines.append(
-            f'{count:,} items, {self.answers:,} answers, {level} "{kind}": '
+            f'{count:,} items, {self.answers:,} answers{whom}, {level} "{kind}": '
             f"{self.best.size:,} may be best (*), {int(self.better.sum()):,} of {count * (count - 1) // 2:,} "
             "pairs decided"
         )

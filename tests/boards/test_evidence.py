@@ -269,3 +269,8 @@ def test_records_that_do_not_cover_the_model_are_joined_with_intervals():
     for _ in range(399):
         evidence.add("b", "a", (0.0, 0.1), 1.0)
     assert learner.board(np.eye(2), evidence=evidence, names=["a", "b"]).best.tolist() == [0, 1]
+
+
+def test_a_board_says_of_how_many_voters_its_answers_are():
+    session = asked(Session(make("gnr", dim=4, model="full")), 6, voters=("ann", "bob", "cat"))
+    assert '4 items, 6 answers of 3 voters, 95 % "proved"' in repr(session.board(ITEMS))

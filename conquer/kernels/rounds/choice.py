@@ -255,7 +255,7 @@ def forecast(state, items, a, b, ticket):
     rows[0], rows[1] = items.rows[a], items.rows[b]
     two = primitives.Items(items.indptr, items.indices, items.data, rows)
     if fill_scores(state, two, two.rows[:0], ticket) != st.OK:
-        return 0.0, 1e100
+        return 0.0, st.LARGEST
     gap = state.work[st.SCORES, 0] - state.work[st.SCORES, 1]
     primitives.contrasts(state, two, 1, state.work[st.WIDTHS])
     return gap, max(0.0, state.work[st.WIDTHS, 0])

@@ -160,7 +160,8 @@ class PickLearner:
         forecast = choice.memo.get("forecast")
         if self.evidence is not None and forecast is not None:
             first, second = names
-            self.evidence.add(first, second, forecast, value, chance=choice.memo.get("chance"))
+            # A ledger from elsewhere may say that what happened had no chance.
+            self.evidence.add(first, second, forecast, value, chance=choice.memo.get("chance") or None)
 
     def choose_many(self, reads: Sequence[ReadItems], tickets: Sequence[int]) -> list[Chosen | RefusalError]:
         found: list[Chosen | RefusalError] = []
