@@ -114,8 +114,9 @@ def separate(s: Array, A: Array, phi: Array, draws: Array) -> Shown:
 
 
 def choose(
-    name: str, w: Array, A: Array, phi: Array, eta: float, draws: Array, z: Array | None = None, delta: float = 0.05
-) -> Shown:
+    name: str, w: Array, A: Array, phi: Array, eta: float, draws: Array, z: Array | None = None,
+    lam: float = 1.0,
+) -> Shown:  # fmt: skip
     """(m, n) to ask about, or (m,) alone when gnc is sure of it. w is w~ where there is a projection.
 
     s: scores; ucb: s_i + eps_i, the absolute width; eps: the width of each item's difference from m.
@@ -127,7 +128,8 @@ def choose(
     m = pick(ucb if name in ("ttu", "unr") else s, draws[0])
     eps = np.sqrt(eta * contrasts(A, phi, m))
     drawn = s if z is None else s + np.sqrt(eta) * noise(A, phi, z)
-    tob = s + anytime(contrasts(A, phi, m), delta / (len(phi) - 1))
+    V = contrasts(A, phi, m)
+    tob = s + (lam * V + anytime(V, np.exp(-1.0)))
     second = {"ttg": s, "gnr": 0 * s, "gnu": ucb, "gnc": s + eps, "ttu": ucb, "unr": 0 * s, "gnt": drawn, "gnw": -s}
     second["tob"] = tob
     n = pick(second[name], draws[1], but=m)

@@ -32,7 +32,6 @@ BOUND = (
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
     Parameter("delta", 0.05, "a number in (0, 1), the probability of failure (eta='theory' or 'tight')"),
 )
-LEVEL = Parameter("delta", 0.05, "a number in (0, 1), the probability that the challenger's bound fails")
 BEST = (
     Parameter("eta", 0.1, "a number of at least 0"),
     Parameter("alpha", 1.0, "a number in [-1, 1]"),
@@ -108,9 +107,8 @@ _ROWS = (
     family("gnw", "Greedy and Worst: the best and the worst score", policies.GNW),
     family(
         "tob",
-        "Top of the Board: the best score and the item that may still be better, by a bound that holds at any time",
+        "Top of the Board: the best item that may be the best, and the one most likely to be better",
         policies.TOB,
-        (LEVEL, *SECOND_ORDER),
     ),
     family("sep", "Separation: the pair whose order gains most by one answer", policies.SEP),
     family(

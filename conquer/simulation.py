@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.boards.evidence import Answers, Evidence
 from conquer.checks import checked_answer, checked_seed
 from conquer.judges import LawJudge, make_judge
 from conquer.kernels.core import background
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import polars
 
 _QUERIES = np.array([q.name for q in Query])
+_DELTA = 0.05
+"""The level of the tests by which `tob` chooses."""
 _MOMENT = 0.05
 """Seconds: after a chunk of rounds that takes less, the next chunk is larger."""
 
@@ -52,6 +55,8 @@ class Trace:
         Rewards of the items shown, NaN for none.
     learner : Learner
         The learner after the last round.
+    evidence : Evidence or None
+        A record of every answer for boards, items by their row numbers; None unless it was asked for.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class Trace:
     best: Floats
     rewards: Floats
     learner: Learner
+    evidence: Evidence | None = None
 
     @property
     def regret(self) -> Floats:
@@ -130,6 +136,7 @@ def simulate(
     delay: int = 0,
     batch: int = 1,
     compiled: bool = True,
+    evidence: bool = False,
     **parameters: Any,
 ) -> Trace:
     """Run a learner over all rounds.
@@ -151,6 +158,9 @@ def simulate(
         Answers arrive `delay` rounds late and are learnt `batch` at a time; the rest is learnt at the end.
     compiled : bool
         Use the compiled loop where it can run the learner and the judge; the results are identical.
+    evidence : bool
+        Keep a record of every answer, for boards: `trace.learner.board(X, evidence=trace.evidence, ids=range(len(X)))`.
+        `tob` with a full or kernel model always keeps one, since it chooses by it, as it does in a session.
     **parameters
         As of `make`; the number of features comes from the rounds.
 
@@ -188,15 +198,22 @@ def simulate(
     size, (own, judge_tickets) = len(rounds), _tickets(seed, len(rounds))
     # Traces have a column for a second item even if one is shown.
     picks = np.full((size, max(2, learner.shows)), -1, np.int64)
-    log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
-    if compiled and isinstance(judges, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
+    narrows = bool(getattr(learner, "narrows", False))
+    if evidence and not getattr(learner, "records", False):
+        raise ValueError(f"evidence is kept of duels that a full or kernel model learns, not for {learner!r}")
+    columns = 4 if evidence or narrows else 2
+    log = Log(picks, np.zeros(size, np.int64), np.zeros((size, columns)), np.zeros(2, np.int64))
+    found = Evidence() if columns == 4 else None
+    if compiled and not narrows and isinstance(judges, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
         manner = judges.code, float(judges.scale), delay, batch
         world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judge_tickets, *manner)
         run_compiled(learner, rounds, world, log)
     else:
         by_round = judges if isinstance(judges, Sequence) else [judges] * size
-        run_by_calls(learner, rounds, by_round, (own, judge_tickets), log, (delay, batch))
-    return _trace(learner, rounds, log)
+        run_by_calls(learner, rounds, by_round, (own, judge_tickets), log, (delay, batch), found if narrows else None)
+    if found is not None and not len(found):
+        _record(found, rounds, log)
+    return _trace(learner, rounds, log, found)
 
 
 def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log) -> None:
@@ -230,6 +247,7 @@ def run_by_calls(
     tickets: tuple[NDArray[np.uint64], NDArray[np.uint64]],
     log: Log,
     pace: tuple[int, int],
+    evidence: Evidence | None = None,
 ) -> None:
     """The same with one call per choice and answer: for Python rules and judges, and the compiled loop's definition."""
     total, (delay, batch), (own, judge_tickets) = len(rounds), pace, tickets
@@ -237,7 +255,14 @@ def run_by_calls(
     learned = 0
     for t in range(total):
         here = rounds[t]
-        choice = learner.choose(here.items, int(own[t]))
+        among = None
+        if evidence is not None:
+            race, scores = evidence.race(rounds.sets[t, : rounds.sizes[t]].tolist()), learner.scores(here.items)
+            among = race.candidates(scores, _DELTA)
+        choose: Any = learner.choose
+        choice: Choice = choose(here.items, int(own[t])) if among is None else choose(here.items, int(own[t]), among)
+        if log.reals.shape[1] == 4 and choice.query == Query.DUEL:
+            log.reals[t, 2:] = cast(Conquer, learner).forecast(here.items, choice)
         log.query[t], log.picks[t, : len(choice.shown)] = choice.query, choice.shown
         log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
         values = here.ratings if _uses_ratings(judges[t]) and choice.query == Query.DUEL else here.rewards
@@ -250,10 +275,27 @@ def run_by_calls(
         for late in range(learned, total if t + 1 == total else due):
             if choices[late].query != Query.NONE and not np.isnan(log.reals[late, 1]):
                 learner.learn(rounds[late].items, choices[late], float(log.reals[late, 1]))
+                if evidence is not None:
+                    _record(evidence, rounds, log, late, late + 1)
             learned = late + 1
 
 
-def _trace(learner: Learner, rounds: Rounds, log: Log) -> Trace:
+def _record(evidence: Evidence, rounds: Rounds, log: Log, start: int = 0, stop: int | None = None) -> None:
+    """Add the answered duels of these rounds, items by their row numbers."""
+    part = slice(start, stop)
+    kept = (log.query[part] == Query.DUEL) & ~np.isnan(log.reals[part, 1])
+    sets, picks, reals = rounds.sets[part][kept], log.picks[part][kept], log.reals[part][kept]
+    at = np.arange(len(sets))
+    first, second = sets[at, picks[:, 0]], sets[at, picks[:, 1]]
+    ids, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+    one, two = places[: len(sets)], places[len(sets) :]
+    chance, answer, gap, deviation = reals.T
+    nobody, full = np.full(len(sets), -1), np.ones(len(sets))
+    sizes = rounds.sizes[part][kept]
+    evidence.extend(ids.tolist(), Answers(one, two, gap, deviation, chance, sizes, nobody, full, answer))
+
+
+def _trace(learner: Learner, rounds: Rounds, log: Log, evidence: Evidence | None) -> Trace:
     """The trace of a filled log: the rewards of the items shown are looked up."""
     shown = log.picks.copy()
     shown[log.query != Query.DUEL, 1:] = -1
@@ -263,7 +305,7 @@ def _trace(learner: Learner, rounds: Rounds, log: Log) -> Trace:
         there = shown[:, column] >= 0
         rewards[there, column] = padded[there, shown[there, column]]
     best = padded.max(axis=1) if len(rounds) else np.empty(0)
-    return Trace(shown, log.query, log.reals[:, 1], log.reals[:, 0], best, rewards, learner)
+    return Trace(shown, log.query, log.reals[:, 1], log.reals[:, 0], best, rewards, learner, evidence)
 
 
 def call_kernels() -> None:

@@ -19,6 +19,8 @@ key            what it is                                        who puts it the
 =============  ================================================  ======================================================
 chance         probability of this choice; None: not known       every learner; read by `Offer`, the service's reply,
                                                                  `Trace` and `offpolicy`; Newtron and SOBA learn by it
+forecast       (gap, deviation): the first's score less the      `Session`, for learners with boards; read by `Session`
+               second's, as the model was, and its deviation     and `Evidence`, which bet on the answer by it
 greedy         the position of the best score, shown or not      Banditron; read by `Conquer.check` for `learn`
 explored       whether the items were drawn uniformly            `Explorer`; read by `offpolicy`
 outside        True: "none of these" teaches something           UCB-MNL, CPPL, partial feedback, a parser (`neither`);

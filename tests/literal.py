@@ -108,8 +108,8 @@ class Literal:
             return (g,), {"greedy": m, "chance": chance}
         count = phi.shape[1] if self.A.ndim == 1 else len(phi)
         z = np.array([normal(ticket, 2 + i) for i in range(count)]) if self.name == "gnt" else None
-        delta = self.parameters.get("delta", 0.05)
-        return reference.choose(self.name, w, self.A, phi, self.eta, draws, z, delta), {}
+        lam = self.parameters.get("lam", 1.0)
+        return reference.choose(self.name, w, self.A, phi, self.eta, draws, z, lam), {}
 
     def learn(self, phi, shown, memo, answer, ticket):
         if self.name == "random":

@@ -153,7 +153,8 @@ export interface Item {
 /**
  * Items best first. `pairs`: pairs with a certain order, and all pairs. `mean`: of all scores.
  *
- * `groups`: the feature whose values group the items, null on a board of items.
+ * `groups`: the feature whose values group the items, null on a board of items. `fit_p`: a p-value of the law that
+ * every item has one score. `warnings`: what makes the board doubtful, and what to do.
  */
 export interface BoardReply {
   items: BoardItem[];
@@ -165,6 +166,8 @@ export interface BoardReply {
   delta: number;
   stop: StopReply | null;
   groups?: string | null;
+  fit_p?: number;
+  warnings?: string[];
 }
 
 /**

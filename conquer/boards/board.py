@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conquer.boards.widths import Interval, Width
+from conquer.boards.evidence import Answers, Race, direct
+from conquer.boards.lack_of_fit import UNTESTED, Fit, fit_of
+from conquer.boards.mean_votes import mean_votes
+from conquer.boards.scale import ELO, LINEAR, POINTS, Slope, calibrated, ranks_of, tiers_of
+from conquer.boards.widths import MOST_ANSWERS, Interval, Target, Width
 from conquer.checks import LARGEST, number
 from conquer.types import Floats, Ints
 
@@ -34,7 +38,7 @@ class Stop:
     done : bool
         No item is better than the leader by more than the tolerance, at the board's level.
     leader : int
-        The position of the item with the highest score.
+        The position of the item with the highest score among those that may be best.
     tolerance : float
         The tolerated difference of scores.
     more : float
@@ -68,26 +72,29 @@ class Board:
 
     Examples
     --------
-    >>> V = 0.01 * (1 - np.eye(3))
-    >>> board = board_of([0.0, 1.0, 0.1], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=9, names=["a", "b", "c"])
+    >>> V = 0.001 * (1 - np.eye(3))
+    >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gains=((1.0, 2.0, 1.0),), answers=9)
+    >>> board = board_of([0.0, 1.0, 0.1], V, 0 * V, 0 * V, width, names=["a", "b", "c"])
     >>> board.order.tolist(), board.best.tolist(), board.better.astype(int).tolist()
     ([1, 2, 0], [1], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
     >>> board.stop(0.5).text
     'you may stop: nothing is better than b by more than 0.5, a win chance of 62 %'
+    >>> board.ranks.tolist(), board.tiers.tolist(), board.elo.round().tolist()
+    ([[2, 3], [1, 1], [2, 3]], [2, 1, 2], [1436.0, 1610.0, 1454.0])
     """
 
     order: Ints
     """(K,): positions, best first; equal scores in the order of the list."""
     scores: Floats
-    """(K,): the model's scores."""
+    """(K,): the model's scores; of a board of mean votes, each item's mean answer against the others."""
     low: Floats
-    """(K,): the lower end of each score less the board's mean."""
+    """(K,): the lower end of each score less the board's mean; of mean votes, of the score itself."""
     high: Floats
     """(K,): its upper end."""
     better: NDArray[np.bool_]
     """(K, K): whether the row is better than the column, at level delta."""
     best: Ints
-    """Positions of the items that may be best, ascending."""
+    """Positions of the items that may be best, ascending: those alive if the answers were recorded."""
     more: Floats
     """(K-1,): about how many direct questions would separate each item of the order from the next; infinite above a
     billion."""
@@ -97,8 +104,15 @@ class Board:
     """(K,): the items' ids; None without ids."""
     width: Width
     """The kind of interval and its constants."""
-    apart: Floats
-    """(2, K): V and B of each item less the leader."""
+    answered: Answers | None = None
+    """The recorded answers between these items; None if none were recorded."""
+    slope: Slope = LINEAR
+    """How differences of scores become win chances."""
+    fit: Fit = UNTESTED
+    """Whether the answers fit one score per item."""
+    target: Target = "score"
+    complete: bool = True
+    """Whether the records hold every answer that the model has learnt."""
     support: "Callable[[], Support] | None" = None
     """Makes the votes behind the board, for `fragile` and `why`."""
 
@@ -117,8 +131,57 @@ class Board:
 
     @property
     def leader(self) -> int:
-        """The position with the highest score."""
-        return int(self.order[0])
+        """The position with the highest score among those that may be best."""
+        maybe = np.isin(self.order, self.best)
+        return int(self.order[maybe.argmax()])
+
+    @property
+    def fit_p(self) -> float:
+        """A p-value, valid at any look, of the law that every item has one score; small where answers contradict it."""
+        return self.fit.p
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the board doubtful, and what to do; empty if nothing does."""
+        found = [f"these answers do not fit one score per item: {self.fit.text}"] if self.fit.kind else []
+        if not self.best.size:
+            found.append("every item is beaten by another: there is no best one, and more answers will not find one")
+        return tuple(found)
+
+    @property
+    def ranks(self) -> Ints:
+        """(K, 2): the best and the worst rank of each item that `better` allows."""
+        return ranks_of(self.better)
+
+    @property
+    def tiers(self) -> Ints:
+        """(K,): the tier of each item, from 1; everything in a tier beats everything in the next ones."""
+        return tiers_of(self.order, self.better)
+
+    @property
+    def elo(self) -> Floats:
+        """(K,): Elo points around 1500: 400 points are odds of ten to one."""
+        points: Floats = ELO + POINTS * self._slope * (self.scores - self.scores.mean())
+        return points
+
+    @property
+    def wins(self) -> Floats:
+        """(K, K): the probability that the row wins against the column; a tie counts as half."""
+        if self.target == "mean vote":
+            raise ValueError("mean votes assume no law, so they have no chances of single pairs")
+        return self.slope.chance(self.scores[:, None] - self.scores)
+
+    @property
+    def win(self) -> Floats:
+        """(K,): the probability that the item wins against one of mean score; of mean votes, against a random one."""
+        if self.target == "mean vote":
+            return 0.5 + 0.5 * self.scores
+        return self.slope.chance(self.scores - self.scores.mean())
+
+    @property
+    def _slope(self) -> float:
+        # A mean answer m is a win chance of (1 + m)/2: the logarithm of its odds has the slope 2 at m = 0.
+        return 2.0 if self.target == "mean vote" else self.slope.c
 
     def __len__(self) -> int:
         return self.order.size
@@ -129,6 +192,9 @@ class Board:
 
     def stop(self, tolerance: float) -> Stop:
         """Whether to stop: at level delta no item is better than the leader by more than `tolerance`.
+
+        With recorded answers this is a test of each other item, which assumes no law: that it is not the best and also
+        better than the leader by more. Without them it compares intervals.
 
         Parameters
         ----------
@@ -145,21 +211,41 @@ class Board:
             `tolerance` is not a number in [0, 1e100].
         """
         tolerance, leader = number("tolerance", tolerance, 0, LARGEST), self.leader
-        open_ = np.flatnonzero(self.upper > tolerance)
-        V, B = self.apart[:, open_]
-        gap = tolerance + self.scores[leader] - self.scores[open_]
-        # Assumes direct comparisons with the leader, each informative about its own pair alone.
-        more = float(self.width.more(V, B, gap, max(1, len(self) - 1)).sum())
-        stop = Stop(not open_.size, leader, tolerance, more, "")
+        ahead = self.upper > tolerance
+        if self.answered is not None:
+            race = Race(len(self), tolerance)
+            race.add(self.answered)
+            if self.complete:
+                ahead = ~race.behind(leader, self.delta)
+            else:
+                ahead &= ~race.behind(leader, 0.5 * self.delta)
+        open_ = np.flatnonzero(ahead)
+        done = bool(self.best.size) and not open_.size
+        stop = Stop(done, leader, tolerance, 0.0 if done else self._more(open_, tolerance), "")
         chance, first = f"a win chance of {100 * stop.chance:.0f} %", _printable(self.name(leader))
-        if stop.done:
+        if done:
             text = f"you may stop: nothing is better than {first} by more than {tolerance:g}, {chance}"
+        elif not self.best.size:
+            text = f"not yet: {self.warnings[-1]}"
         else:
             worst = open_[int(self.upper[open_].argmax())]
             bound = f" by up to {self.upper[worst]:.2g}" if np.isfinite(self.upper[worst]) else " by any amount"
             text = f"not yet: {_printable(self.name(worst))} may be better than {first}{bound}"
-            text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; more than a billion answers needed"
-        return Stop(stop.done, leader, tolerance, more, text)
+            if np.isfinite(stop.more):
+                text += f"; about {stop.more:,.0f} more answers"
+            else:
+                text += "; more than a billion answers needed"
+        return Stop(done, leader, tolerance, stop.more, text)
+
+    def _more(self, open_: Ints, tolerance: float) -> float:
+        """About how many direct questions would end the test of every open item, if the scores are right."""
+        if not self.best.size:
+            return math.inf
+        lead = np.maximum(0.0, tolerance + self.scores[self.leader] - self.scores[open_])
+        with np.errstate(divide="ignore"):
+            each = 8.0 * math.log(max(2, len(self)) / self.delta) / np.minimum(lead, 2.0) ** 2
+        total = float(each.sum())
+        return total if total <= MOST_ANSWERS else math.inf
 
     def rows(self) -> list[dict[str, Any]]:
         """The items, best first, as JSON-able dicts: rank, id, score, low, high, beats, may_be_best and more.
@@ -220,7 +306,11 @@ class Board:
         return self.support()
 
     def to_frame(self) -> "polars.DataFrame":
-        """A polars frame, best first: rank, item, score, low, high, beats, may_be_best, more (to the next item)."""
+        """A polars frame, best first.
+
+        rank, item, score, low, high, beats, may_be_best, rank_low, rank_high (best and worst possible rank), tier, win
+        (chance against a mean item), elo, more (answers to the next item).
+        """
         import polars as pl
 
         k = self.order
@@ -233,85 +323,148 @@ class Board:
                 "high": self.high[k],
                 "beats": self.better.sum(axis=1)[k],
                 "may_be_best": np.isin(k, self.best),
+                "rank_low": self.ranks[k, 0],
+                "rank_high": self.ranks[k, 1],
+                "tier": self.tiers[k],
+                "win": self.win[k],
+                "elo": self.elo[k],
                 "more": [*self.more.tolist(), None],
             },
             schema_overrides={"more": pl.Float64},
         )
 
     def __repr__(self) -> str:
-        """The board in at most 80 columns: rank, item, score, interval, how many it beats; * may be best.
+        """The board in at most 80 columns: rank, item, score, interval, possible ranks; * may be best.
 
         >>> V = 0.001 * (1 - np.eye(3))
-        >>> print(board_of([0, 1, 0.1], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=9, names=["a", "b", "c"]))
-           #  item                      score  score less the mean              beats
-           1* b                         1.000             .              |-o-|      2
-           2  c                         0.100     |o-|    .                         0
-           3  a                         0.000  |-o-|      .                         0
-        3 items, 9 answers, 95 % "anytime": 1 may be best (*), 2 of 3 pairs decided
+        >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gains=((1.0, 2.0, 1.0),), answers=9)
+        >>> print(board_of([0, 1, 0.1], V, 0 * V, 0 * V, width, names=["a", "b", "c"]))
+           #  item                      score  score less the mean              ranks
+           1* b                         1.000             .              |-o-|      1
+           2  c                         0.100     |o|     .                       2-3
+           3  a                         0.000  |o-|       .                       2-3
+        3 items, 9 answers, 95 % "proved": 1 may be best (*), 2 of 3 pairs decided
         """
-        beats, maybe, mean = self.better.sum(axis=1), set(self.best.tolist()), self.scores.mean()
+        maybe, ranks = set(self.best.tolist()), self.ranks
+        mean = 0.0 if self.target == "mean vote" else self.scores.mean()
         ends = np.concatenate([self.low, self.high, self.scores - mean])
         ends = ends[np.isfinite(ends)]
         low, high = (ends.min(), ends.max()) if ends.max() > ends.min() else (ends.min() - 1.0, ends.max() + 1.0)
-        lines = [f"   #  {'item':{_ITEM}} {'score':>8}  {'score less the mean':{_BAR}}  beats"]
+        title = "mean vote" if self.target == "mean vote" else "score less the mean"
+        lines = [f"   #  {'item':{_ITEM}} {'score':>8}  {title:{_BAR}}  ranks"]
         for rank, k in enumerate(self.order[:_ROWS].tolist(), 1):
             name, mark = _short(self.name(k)), "*" if k in maybe else " "
             bar = _bar(self.low[k], self.scores[k] - mean, self.high[k], low, high)
-            lines.append(f"{rank:4}{mark} {name:{_ITEM}} {self.scores[k]:8.3f}  {bar}  {beats[k]:5}")
+            first, last = ranks[k].tolist()
+            span = f"{first}" if first == last else f"{first}-{last}"
+            lines.append(f"{rank:4}{mark} {name:{_ITEM}} {self.scores[k]:8.3f}  {bar} {span:>6}".rstrip())
         count, level = len(self), f"{100 * (1 - self.delta):g} %"
         if count > _ROWS:
             lines.append(f"      and {count - _ROWS:,} more")
+        kind = self.target if self.target == "mean vote" else self.interval
+        people = 0 if self.answered is None else np.unique(self.answered.voter[self.answered.voter >= 0]).size
+        whom = f" of {people:,} voters" if people else ""
         lines.append(
-            f'{count:,} items, {self.answers:,} answers, {level} "{self.interval}": '
+            f'{count:,} items, {self.answers:,} answers{whom}, {level} "{kind}": '
             f"{self.best.size:,} may be best (*), {int(self.better.sum()):,} of {count * (count - 1) // 2:,} "
             "pairs decided"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
 
 def board_of(
     scores: ArrayLike,
     V: ArrayLike,
     B: ArrayLike,
+    pull: ArrayLike,
+    width: Width,
     *,
-    lam: float,
-    U: float,
-    spread: float,
-    answers: int,
-    delta: float = 0.05,
-    interval: Interval = "anytime",
-    tau2: float = 0.25,
     names: Sequence[str] | None = None,
+    answered: Answers | None = None,
+    complete: bool = True,
+    rows: Floats | None = None,
 ) -> Board:
-    """The board of K items with these scores; V and B (K, K) are x' A^-1 x and ||A^-1 x||^2 of their differences x.
+    """The board of K items with these scores.
 
-    `better` shares the probability delta among all pairs, `best` and `upper` among K - 1 (all pairs with the truly best
-    item), `low` and `high` among K; "proved" needs no sharing and "fixed" does none.
+    V, B and `pull` (K, K) are those of `Width` for the differences of two items. `answered`: the recorded answers
+    between the items; they decide `best`, and direct tests of single pairs join `better`, each at half the level.
+    Where the records are not `complete` the model knows more: `best` are then those that neither the tests nor the
+    intervals exclude, at half the level each. `rows` (K, D): the items' features, if not one column each.
+
+    "anytime" shares the probability delta among all pairs for `better`, among K - 1 for `upper` and, without recorded
+    answers, `best`, among K for `low` and `high`; "proved" needs no sharing and "fixed" does none.
     """
-    width = Width(interval, delta, tau2, lam, U, max(0.0, float(spread)), answers)
-    s, V, B = (np.asarray(array, np.float64) for array in (scores, V, B))
+    s, V, B, pull = (np.asarray(array, np.float64) for array in (scores, V, B, pull))
     count = s.size
     if s.ndim != 1 or not 1 <= count <= MOST:
         raise ValueError(f"a board has 1 to {MOST:,} items, got scores of shape {s.shape}")
-    if V.shape != (count, count) or B.shape != (count, count):
-        raise ValueError(f"V and B must be {count} x {count} matrices, got {V.shape} and {B.shape}")
+    if any(each.shape != (count, count) for each in (V, B, pull)):
+        raise ValueError(f"V, B and pull must be {count} x {count}, got {V.shape}, {B.shape} and {pull.shape}")
     ids = _checked(names, count)
     order = np.argsort(-s, kind="stable")
-    leader, gaps = order[0], s[:, None] - s
+    gaps = s[:, None] - s
     # Items with the same features are equal, even if rounding makes their scores differ.
     gaps[V == 0.0] = 0.0
     pairs = max(1, count * (count - 1) // 2)
-    better = gaps > width.half(V, B, pairs)
-    half = width.half(V, B, max(1, count - 1))
+    proved = width.interval == "proved"
+    inner = replace(width, delta=0.5 * width.delta) if answered is not None and proved else width
+    better = gaps > inner.half(V, B, pull, pairs)
+    half = width.half(V, B, pull, max(1, count - 1))
     best = np.flatnonzero(~(gaps > half).any(axis=0))
+    slope, fit = LINEAR, UNTESTED
+    if answered is not None:
+        race = Race(count)
+        race.add(answered)
+        best = np.flatnonzero(race.alive(width.delta))
+        if not complete:
+            half = replace(width, delta=0.5 * width.delta).half(V, B, pull, max(1, count - 1))
+            best = np.flatnonzero(race.alive(0.5 * width.delta) & ~(gaps > half).any(axis=0))
+        slope, fit = calibrated(answered), fit_of(answered, count, rows)
+        if proved:
+            better = closed(better | direct(answered, count, 0.5 * width.delta))
+    leader = order[np.isin(order, best).argmax()]
     upper = gaps[:, leader] + half[:, leader]
     upper[leader] = 0.0
-    middle = width.half(_to_mean(V), _to_mean(B), count)
+    middle = width.half(_to_mean(V), _to_mean(B), pull.mean(axis=1), count)
     centred = s - s.mean()
     ahead, behind = order[:-1], order[1:]
-    more = width.more(V[ahead, behind], B[ahead, behind], gaps[ahead, behind], pairs)
-    apart = np.stack([V[:, leader], B[:, leader]])
-    return Board(order, s, centred - middle, centred + middle, better, best, more, upper, ids, width, apart)
+    at = ahead, behind
+    more = width.more(V[at], B[at], pull[at], gaps[at], pairs)
+    low, high = centred - middle, centred + middle
+    return Board(order, s, low, high, better, best, more, upper, ids, width, answered, slope, fit, complete=complete)
+
+
+def closed(better: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """What follows if better is transitive; items in a cycle are not told apart.
+
+    >>> closed(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], bool)).astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    """
+    while True:
+        steps = better.astype(np.float32)
+        more = better | (steps @ steps > 0.5)
+        if (more == better).all():
+            return better & ~better.T
+        better = more
+
+
+def board_of_mean_votes(
+    answered: Answers, count: int, share: float, *, delta: float, answers: int, names: Sequence[str] | None = None
+) -> Board:
+    """The board of the items' mean votes; see `mean_votes`."""
+    found = mean_votes(answered, count, share, delta)
+    order = np.argsort(-found.mean, kind="stable")
+    better = found.low[:, None] > found.high
+    best = np.flatnonzero(~better.any(axis=0))
+    leader = order[0]
+    upper = found.high - found.low[leader]
+    upper[leader] = 0.0
+    width = Width("proved", delta, 0.25, 0.0, (), answers)
+    more = np.full(max(0, count - 1), np.inf)
+    return Board(
+        order, found.mean, found.low, found.high, better, best, more, upper, _checked(names, count), width,
+        target="mean vote",
+    )  # fmt: skip
 
 
 def _to_mean(squares: Floats) -> Floats:

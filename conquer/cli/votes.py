@@ -130,7 +130,7 @@ def board(
     items: Annotated[Path | None, typer.Argument(help="A file of items, as for `fit`, or of known ids.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     delta: Annotated[float | None, typer.Option(help="The probability of a false claim. [0.05]")] = None,
-    interval: Annotated[str | None, typer.Option(help="anytime, proved or fixed. [anytime]")] = None,
+    interval: Annotated[str | None, typer.Option(help="proved, anytime or fixed. [proved]")] = None,
     tau2: Annotated[
         float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")
     ] = None,
@@ -201,8 +201,6 @@ def board(
             _say(f"  {share:+.3f}  {count:,} votes {first} {said} {second}")
         for name, share in reasons.voters[:_REASONS] if len(reasons.voters) > 1 else ():
             _say(f"  {share:+.3f}  voter {'without a name' if name is None else name}")
-    if made.interval == "proved" and made.answers and not made.better.any():
-        _say("no pair is decided; if the votes were summed, fit again with --one-by-one")
     if verdict is not None:
         _say(verdict.text)
 
@@ -221,6 +219,7 @@ def _as_object(made: Any, verdict: Any) -> dict[str, Any]:
     from conquer.boards.board import finite
 
     whole = {"answers": made.answers, "interval": made.interval, "delta": made.delta, "items": made.rows()}
+    whole |= {"fit_p": made.fit_p, "warnings": list(made.warnings)}
     if verdict is None:
         return whole
     more = {"done": verdict.done, "leader": made.name(verdict.leader), "tolerance": verdict.tolerance}

@@ -233,9 +233,20 @@ class Believer:
     def _wide(self, X: Any) -> SparseRows:
         return as_rows(X, self.dim).widened(self.width)
 
-    def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
+    @property
+    def records(self) -> bool:
+        return self.learner.records
+
+    @property
+    def narrows(self) -> bool:
+        return self.learner.narrows
+
+    def forecast(self, X: Any, choice: Choice) -> tuple[float, float]:
+        return self.learner.forecast(self._wide(X), choice)
+
+    def choose(self, X: Any, rng: np.random.Generator | int, among: Ints | None = None) -> Choice:
         """The learner's choice."""
-        return self.learner.choose(self._wide(X), rng)
+        return self.learner.choose(self._wide(X), rng, among)
 
     def chance_of(self, X: Any, shown: tuple[int, ...], ticket: int) -> float | None:
         return self.learner.chance_of(self._wide(X), shown, ticket)

@@ -1,7 +1,9 @@
 """The learner: a model and a policy. CONQUER's family, Confidit and Banditron differ only in these two."""
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +19,10 @@ from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import FULL_RANGE, draw_ticket
-from conquer.types import Choice, Floats, Query, Source
+from conquer.types import Choice, Floats, Ints, ItemId, Query, Source
 
 if TYPE_CHECKING:
-    from conquer.boards import Board, BoardSettings
+    from conquer.boards import Board, BoardSettings, Evidence
 
 MOST_DRAWN = 2000
 """The largest dimension of a posterior draw; it takes about 2 s (cubic)."""
@@ -170,6 +172,9 @@ class Conquer(BatchRounds):
         names: Sequence[str] | None = None,
         groups: Sequence[str] | None = None,
         among: int = 0,
+        evidence: "Evidence | None" = None,
+        ids: Sequence[ItemId] | None = None,
+        share: float = 0.0,
         **fields: Any,
     ) -> "Board":
         """Rank these items, with intervals. Uses no round and changes nothing.
@@ -179,13 +184,20 @@ class Conquer(BatchRounds):
         X : (K, D) array, scipy CSR or SparseRows
             The items.
         settings : BoardSettings, optional
-            How certain the board must be; its fields may be given by name instead: `delta`, `interval`, `tau2`, `U`.
+            How certain the board must be; its fields may be given by name instead: `delta`, `interval`, `tau2`, `U`,
+            `design`, `target`.
         names : sequence of str, optional
             The items' ids.
         groups : sequence of str, optional
             One group per item, for a board of the groups' means.
         among : int
             The number of all items, if X lists only some; it enters the default bound U.
+        evidence : Evidence, optional
+            The recorded answers, as sessions keep them: they decide which items may still be best.
+        ids : sequence, optional
+            The items' ids in the evidence, if not their names.
+        share : float
+            The share of pairs drawn uniformly, for target="mean vote".
 
         Returns
         -------
@@ -203,9 +215,30 @@ class Conquer(BatchRounds):
             settings = BoardSettings(**fields)
         elif fields:
             raise TypeError(f"give settings or its fields by name, not both; got {sorted(fields)}")
-        return board_of_learner(self, X, settings, names, groups, among)
+        return board_of_learner(self, X, settings, names, groups, among, evidence, ids, share)
 
-    def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
+    @property
+    def narrows(self) -> bool:
+        """Whether `choose` should be given the items that a race leaves open, as `among`."""
+        return self.policy.second == st.CHALLENGER and self.records
+
+    @property
+    def records(self) -> bool:
+        """Whether its answers are evidence for boards: duels that an exact model learns."""
+        return self.duels and self.model.exact and self.policy.reply != st.REPLY_IGNORE
+
+    def forecast(self, X: Any, choice: Choice) -> tuple[float, float]:
+        """The difference of the scores of the two items of a duel, first less second, and its standard deviation."""
+        rows = as_rows(X, self.dim)
+        model, (first, second) = self.model, choice.shown
+        with model.in_use():
+            model.reserve_items(2)
+            model.ticket[0] = choice.ticket
+            arrays = rows.indptr, rows.indices, rows.data, rows.rows
+            gap, variance = calls.forecast(model.state, *arrays, model.ticket, first, second)
+        return float(gap), math.sqrt(variance)
+
+    def choose(self, X: Any, rng: np.random.Generator | int, among: Ints | None = None) -> Choice:
         """Choose which items to show and whether to ask. Changes nothing but `rng`.
 
         Parameters
@@ -214,6 +247,8 @@ class Conquer(BatchRounds):
             The items of the round.
         rng : numpy Generator or int
             One ticket is drawn from it, or it is the ticket, in [0, 2**64): the only randomness of the round.
+        among : (k,) int array, optional
+            The positions to choose from; all by default.
 
         Returns
         -------
@@ -224,7 +259,10 @@ class Conquer(BatchRounds):
         ValueError
             X is not a matrix of finite numbers with D columns, or has fewer than two items.
         """
-        return self._choose(X, rng, None)
+        if among is None:
+            return self._choose(X, rng, None)
+        choice = self._choose(as_rows(X, self.dim).take(among), rng, None)
+        return replace(choice, shown=tuple([int(among[k]) for k in choice.shown]))
 
     def _choose(self, X: Any, rng: np.random.Generator | int, scores: Floats | None) -> Choice:
         """The choice; a compiled round writes its scores into `scores` (K,) if given."""

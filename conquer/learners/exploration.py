@@ -14,7 +14,7 @@ from conquer.learners.voters import Voter
 from conquer.policies import CONFIDIT
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import EXPLORE, Draws
-from conquer.types import Choice, Floats, Learner, Query, Source
+from conquer.types import Choice, Floats, Ints, Learner, Query, Source
 
 
 class Explorer:
@@ -77,10 +77,27 @@ class Explorer:
         """Whether no answer has been learnt yet."""
         return self.learner.fresh
 
-    def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
-        """The learner's choice, or random items."""
+    @property
+    def records(self) -> bool:
+        """Whether its answers are evidence for boards."""
+        return bool(getattr(self.learner, "records", False))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether `choose` should be given the items that a race leaves open, as `among`."""
+        return bool(getattr(self.learner, "narrows", False))
+
+    def forecast(self, X: Any, choice: Choice) -> tuple[float, float]:
+        """The learner's forecast of the shown pair."""
+        learner: Any = self.learner
+        gap, deviation = learner.forecast(X, choice)
+        return gap, deviation
+
+    def choose(self, X: Any, rng: np.random.Generator | int, among: Ints | None = None) -> Choice:
+        """The learner's choice, among some of the items if given, or random items, among all of them."""
         rows = as_rows(X, self.dim)
-        choice = self.learner.choose(rows, rng)
+        learner: Any = self.learner
+        choice: Choice = learner.choose(rows, rng) if among is None else learner.choose(rows, rng, among)
         draws, count = Draws(choice.ticket), len(rows)
         width = min(self.shows, count)
         if explored := draws.uniform(EXPLORE) < self.share:
@@ -134,7 +151,7 @@ class Explorer:
 
     def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
         """The learner's board."""
-        return self.learner.board(X, *arguments, **options)
+        return self.learner.board(X, *arguments, **{"share": self.share, **options})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return self.learner.arrays()

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from conquer.boards import Board, BoardSettings, board_of
+from conquer.boards import Board, BoardSettings, Evidence, Width, board_of
+from conquer.boards.board import board_of_mean_votes
+from conquer.boards.widths import MIXINGS
 from conquer.kernels.models.dual import ENTRIES, PAIRS
 from conquer.kernels.rounds import settings as st
 from conquer.learners.conquer import Conquer
 from conquer.models.kernel import Kernel
 from conquer.rows import SparseRows, as_rows
-from conquer.types import Floats
+from conquer.types import Floats, ItemId
 
 
-def check_board(learner: Conquer, interval: str = "anytime") -> None:
+def check_board(learner: Conquer, interval: str = "proved") -> None:
     """Raise a ValueError if this learner has no board."""
     model = learner.model
     if not learner.duels:
@@ -51,12 +53,30 @@ def board_of_learner(
     names: Sequence[str] | None,
     groups: Sequence[str] | None,
     among: int,
+    evidence: Evidence | None,
+    ids: Sequence[ItemId] | None,
+    explored: float,
 ) -> Board:
     """`Conquer.board`, in a module of its own since few learners need it."""
-    check_board(learner, settings.interval)
-    rows, model = as_rows(X, learner.dim), learner.model
-    bound = own_bound(learner, rows, among) if settings.U is None else settings.U
-    weights = None
+    check_board(learner, settings.kind)
+    rows, model, answers = as_rows(X, learner.dim), learner.model, learner.answers
+    answered = None
+    if evidence is not None and groups is None:
+        listed = names if ids is None else ids
+        if listed is None or len(listed) != len(rows):
+            raise ValueError(f"evidence is kept by the items' ids: give one of ids= per item, got {len(rows)} items")
+        answered = evidence.among(listed)
+        if not len(evidence) and answers:
+            answered = None  # a learner that has learnt elsewhere: only its intervals know anything
+    if settings.target == "mean vote":
+        if answered is None:
+            raise ValueError("mean votes need the recorded answers of a session, and no groups")
+        return board_of_mean_votes(
+            answered, len(rows), explored, delta=settings.delta, answers=answered.total, names=names
+        )
+    alone, weights = one_column_each(rows), None
+    known = max(len(rows), among, touched(model) if alone else 0)
+    features = None if alone or isinstance(model, Kernel) or answered is None else rows.dense()
     if groups is not None:
         if names is not None:
             raise ValueError("the names of a board of groups are the groups: give groups or names, not both")
@@ -65,37 +85,35 @@ def board_of_learner(
             # The score of a mean is the mean of the scores, so very many items may be listed.
             rows, weights = averaged(weights, rows), None
     scores = learner.scores(rows)
-    V, B = model.pairs(rows)
+    V, B, L = model.pairs(rows)
     if weights is not None:
         scores, V, B = weights @ scores, mean_gaps(weights, V), mean_gaps(weights, B)
-    spread = float(model.stats[st.SUM_LOSS_H])
-    return board_of(
-        scores,
-        V,
-        B,
-        lam=model.lam,
-        U=bound,
-        spread=spread,
-        answers=learner.answers,
-        delta=settings.delta,
-        interval=settings.interval,
-        tau2=settings.tau2,
-        names=names,
-    )
+    bound = settings.U
+    if bound is None and (learner.U is not None or learner.rule.eta_mode != st.CONSTANT):
+        bound = learner.rule.radius
+    if bound is None and alone and L is not None:
+        # Items of one column each, worth within [-1, 1].
+        pull = L
+    else:
+        pull = (math.sqrt(known) if bound is None else bound) * np.sqrt(B)
+    gains: tuple[tuple[float, float, float], ...] = ()
+    if settings.kind == "proved" and model.projection is None:
+        gains = tuple((rho, model.gain(rho), share) for rho, share in ((r or model.lam, part) for r, part in MIXINGS))
+    elif settings.kind == "proved":
+        # The form that projection keeps: ||w - w*||_A^2 <= lam U^2 + sum of e^2 h + 2 ln(1/delta).
+        U = math.sqrt(known) if bound is None else bound
+        gains = ((model.lam, model.lam * U**2 + float(model.stats[st.SUM_LOSS_H]), 1.0),)
+        pull = np.zeros_like(V)
+    width = Width(settings.kind, settings.delta, settings.tau2, model.lam, gains, answers)
+    complete = evidence is None or len(evidence) >= answers
+    return board_of(scores, V, B, pull, width, names=names, answered=answered, complete=complete, rows=features)
 
 
-def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
-    """The learner's bound on ||w*||; by default sqrt(K), which bounds K one-hot items with rewards in [-1, 1].
-
-    K counts the listed items, or all of them. If each has one column of its own, as ids have, answers about others
-    affect their scores too, and K counts at least the columns that answers have touched.
-    """
-    if learner.U is not None or learner.rule.eta_mode != st.CONSTANT:
-        return learner.rule.radius
+def one_column_each(rows: SparseRows) -> bool:
+    """Whether every row has one column, as ids have."""
     own = rows.packed()
     positions = np.repeat(np.arange(len(own)), np.diff(own.indptr))
-    alone = bool((np.bincount(positions[own.data != 0.0], minlength=len(own)) == 1).all())
-    return math.sqrt(max(len(rows), among, touched(learner.model) if alone else 0))
+    return bool((np.bincount(positions[own.data != 0.0], minlength=len(own)) == 1).all())
 
 
 def touched(model: Any) -> int:

@@ -1,5 +1,6 @@
 """The full model: the inverse of A, exact, for up to a few thousand features."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,10 +62,17 @@ class Full(CompiledModel):
         product: Floats = self.inverse @ x
         return product
 
-    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+    def pairs(self, X: Any) -> tuple[Floats, Floats, Floats | None]:
         from conquer.models.separation import from_inverse  # only boards need it
 
         return from_inverse(self.inverse, as_rows(X, self.dim))
+
+    def gain(self, mixing: float) -> float:
+        from conquer.models.separation import log_det  # only boards need it
+
+        # I + G/mixing = (A + (mixing - lam) I)/mixing = A (I + (mixing - lam) A^-1)/mixing.
+        widened = np.eye(self.dim) + (mixing - self.lam) * self.inverse
+        return max(0.0, log_det(widened) - log_det(self.inverse) - self.dim * math.log(mixing))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """w, A^-1 and the statistics."""

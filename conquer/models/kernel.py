@@ -110,7 +110,14 @@ class Kernel(CompiledModel):
             )
             self._allocate(pairs, items, room)
 
-    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+    def gain(self, mixing: float) -> float:
+        from conquer.models.separation import log_det  # only boards need it
+
+        count = int(self.counts[PAIRS])
+        factor = np.tril(self.factor[:count, :count])
+        return max(0.0, log_det(np.eye(count) + (factor @ factor.T - self.lam * np.eye(count)) / mixing))
+
+    def pairs(self, X: Any) -> tuple[Floats, Floats, Floats | None]:
         from conquer.models import separation  # only boards need it
 
         rows, kind = as_rows(X, self.dim), self.constants.kernel
@@ -125,7 +132,7 @@ class Kernel(CompiledModel):
         else:
             own = separation.squared_distances(separation.compact(rows))
             own = own if kind == st.LINEAR else -2.0 * np.expm1(-scale * own)  # 2 - 2 k without its cancellation
-        return separation.from_factor(factor, once, own, separation.alike(rows), self.lam)
+        return *separation.from_factor(factor, once, own, separation.alike(rows), self.lam), None
 
     def weights(self) -> Floats:
         """(D,): w, where the kernel is linear; with projection not the projected one, which depends on a round."""

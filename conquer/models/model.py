@@ -173,8 +173,15 @@ class CompiledModel:
             raise IndexError(f"pivot must be in [0, {len(rows)}), got {pivot}")
         return self._measure(rows, int(pivot))
 
-    def pairs(self, X: Any) -> tuple[Floats, Floats]:
-        """(V, B), (K, K) each: x' A^-1 x and ||A^-1 x||^2 of x = phi_i - phi_j, A as the answered pairs made it."""
+    def gain(self, mixing: float) -> float:
+        """ln det(I + G/mixing), G the sum of u u' over the answers."""
+        raise NotImplementedError
+
+    def pairs(self, X: Any) -> tuple[Floats, Floats, Floats | None]:
+        """(V, B, L), (K, K) each: x' A^-1 x, ||A^-1 x||^2 and the sum of |A^-1 x| of x = phi_i - phi_j.
+
+        L is None where a model has no columns of its own (a kernel).
+        """
         raise ValueError(
             f"only the full and the kernel model know how items vary together; the {type(self).__name__.lower()} one "
             "has no variance of a difference: learn the answers again with model='full' or model='kernel'"

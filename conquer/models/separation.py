@@ -1,4 +1,5 @@
-"""How well a model tells items apart: V = x' A^-1 x and B = ||A^-1 x||^2 for the differences x of all pairs of items.
+"""How well a model tells items apart: V = x' A^-1 x and B = ||A^-1 x||^2 for the differences x of all pairs of items,
+the sum of |A^-1 x|, and how much the answers have told.
 
 What items share cancels before anything is squared: v_i + v_j - 2 cross would lose every digit of it.
 """
@@ -14,8 +15,10 @@ _BLOCK = 4096
 """Columns made dense at a time: rows of texts have very many, nearly all empty."""
 
 
-def squared_distances(points: Any) -> Floats:
+def squared_distances(points: Any, metric: str = "sqeuclidean") -> Floats:
     """(K, K): ||p_i - p_j||^2 of the rows of an array or of a sparse matrix, each from its differences.
+
+    With metric="cityblock" the sum of |p_i - p_j|.
 
     >>> squared_distances(np.array([[0.0, 1e9], [3.0, 1e9]])).tolist()
     [[0.0, 9.0], [9.0, 0.0]]
@@ -27,7 +30,7 @@ def squared_distances(points: Any) -> Floats:
     if count > 1:
         for start in range(0, dim, _BLOCK):
             block = points[:, start : start + _BLOCK]
-            total += pdist(block if isinstance(block, np.ndarray) else block.toarray(), "sqeuclidean")
+            total += pdist(block if isinstance(block, np.ndarray) else block.toarray(), metric)
     return np.asarray(squareform(total), np.float64).reshape(count, count)
 
 
@@ -57,12 +60,17 @@ def less_first(X: SparseRows) -> SparseRows:
     return SparseRows(gaps.indptr, gaps.indices, gaps.data, X.dim)
 
 
-def from_inverse(inverse: Floats, X: SparseRows) -> tuple[Floats, Floats]:
-    """(V, B), (K, K) each, of the full model."""
+def from_inverse(inverse: Floats, X: SparseRows) -> tuple[Floats, Floats, Floats]:
+    """(V, B, L), (K, K) each, of the full model; L is the sum of |A^-1 x|."""
     same = alike(X)
     gaps = less_first(X).dense()
     narrowed, moved = (gaps @ root(inverse))[same], (gaps @ inverse)[same]
-    return squared_distances(narrowed), squared_distances(moved)
+    return squared_distances(narrowed), squared_distances(moved), squared_distances(moved, "cityblock")
+
+
+def log_det(matrix: Floats) -> float:
+    """ln det of a symmetric positive matrix."""
+    return 2.0 * float(np.log(np.linalg.cholesky(matrix).diagonal()).sum())
 
 
 def root(matrix: Floats) -> Floats:

@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, overload
 
 import numpy as np
 
 from conquer import tickets
 from conquer.answers import AnswerError, Word, checked_ids, leftmost, read_answer
-from conquer.boards import Board, BoardSettings
+from conquer.boards import Board, BoardSettings, Evidence
 from conquer.checks import LARGEST, checked_seed, number, whole
 from conquer.features.featurizer import Featurizer
 from conquer.items import SHOWN, Item, Items, kind_and_items
 from conquer.learners.believer import believer
+from conquer.learners.conquer import Conquer
 from conquer.learners.rules import Rules
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
@@ -88,8 +89,9 @@ def question_of(choice: Choice, shown: tuple[ItemId, ...], others: tuple[ItemId,
 class Session:
     """A learner that is asked and told by item ids; every answer is learnt once, in whatever order answers come.
 
-    A session remembers its open offers and the last 10,000 closed offers, and nothing else unless it has a ledger. It
-    is not thread-safe: use it from one thread, or with a lock around every call.
+    A session remembers its open offers and the last 10,000 closed offers, for boards 72 bytes of every answer, and
+    nothing else unless it has a ledger. It is not thread-safe: use it from one thread, or with a lock around every
+    call.
 
     Parameters
     ----------
@@ -104,7 +106,8 @@ class Session:
         Records every round, for `conquer.replay`: `MemoryLedger()`, or any object with `append` and `rows`. Without
         one nothing is recorded.
     stop : float, optional
-        A tolerance, at least 0: an offer is `done` once no item of its round can be better than the leader by more.
+        A tolerance, at least 0: an offer is `done` once no item of its round can be better than the leader by more. The
+        test is `Board.stop`'s.
     board : BoardSettings, optional
         The settings of this session's boards, also for `stop`.
     open_offers : int
@@ -167,6 +170,14 @@ class Session:
         """Gives the votes of `conquer.fit` for boards; None: those of the ledger. Files do not store it."""
         self.style: Mapping[str, tuple[float, float]] = {}
         """{name: (weight, standard deviation)} of the style that `conquer.fit` kept out of the scores."""
+        self.evidence: Evidence | None = None
+        """A record of every answer, for boards; None for learners that have no board.
+
+        Of kernel models, whose forecasts take the square of the answers, only if a stop, a board or `tob` asks for it.
+        """
+        wanted = stop is not None or board is not None or getattr(learner, "narrows", False)
+        if getattr(learner, "records", False) and (wanted or not learner.model.grows):
+            self.evidence = Evidence()
         self.ordinal = 0
         """The number of the next round."""
         self._stream = tickets.stream("policy", self.seed)
@@ -234,9 +245,11 @@ class Session:
         self._enter()
         try:
             names, rows = self._read(items, context, ids)
-            done = self.stop is not None and self._board(rows, {}).stop(self.stop).done
-            ticket = tickets.ticket(self._stream, self.ordinal)
-            choice = self.learner.choose(rows, ticket)
+            ticket, done = tickets.ticket(self._stream, self.ordinal), False
+            if self.evidence is None:
+                choice = self.learner.choose(rows, ticket)
+            else:
+                choice, done = self._asked(names, rows, ticket, self.evidence)
             offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
             others = tuple([name for name in names if name not in shown]) if choice.query is Query.BEST else ()
             question = question_of(choice, shown, others)
@@ -252,7 +265,24 @@ class Session:
                     self._close(next(iter(self._open)), "expired")
         finally:
             self._user = 0
-        return Offer(offer_id, choice, shown, question.left, choice.memo.get("chance"), bool(done))
+        return Offer(offer_id, choice, shown, question.left, choice.memo.get("chance"), done)
+
+    def _asked(self, names: Sequence[ItemId], rows: SparseRows, ticket: int, evidence: Evidence) -> tuple[Choice, bool]:
+        """The choice, with a forecast in its memo for the bets on its answer, and whether the race may stop."""
+        learner, done, among = cast(Conquer, self.learner), False, None
+        if (self.stop is not None or learner.narrows) and len(names) > 1:
+            race, delta = evidence.race(names, self.stop), self.board_settings.delta
+            scores = learner.scores(rows)
+            if self.stop is not None and len(evidence) < learner.answers:
+                done = self._board(names, rows).stop(self.stop).done  # the model has learnt elsewhere, too
+            elif self.stop is not None:
+                leader, left = race.left(scores, delta)
+                done = leader is not None and not left.size
+            among = race.candidates(scores, delta) if learner.narrows else None
+        choice = learner.choose(rows, ticket) if among is None else learner.choose(rows, ticket, among)
+        if choice.query is Query.DUEL:
+            cast(dict[str, Any], choice.memo)["forecast"] = learner.forecast(rows, choice)
+        return choice, done
 
     def _remember(self, offer_id: str, closed: ClosedOffer) -> None:
         self._closed[offer_id] = closed
@@ -384,6 +414,18 @@ class Session:
             except Exception:
                 self._broken = False  # a refusal leaves the learner as it was; an interruption may not
                 raise
+            if self.evidence is not None and (forecast := choice.memo.get("forecast")) is not None:
+                first, second = question.shown
+                self.evidence.add(
+                    first,
+                    second,
+                    forecast,
+                    value,
+                    chance=choice.memo.get("chance"),
+                    size=rows.rows.size,
+                    voter=source.voter,
+                    weight=1.0 if source.weight is None else source.weight,
+                )
         self._log({"kind": "tell", "id": offer_id, "answer": value}, source_record(source))
         del self._open[offer_id]
         # Keep only the named item, to save memory.
@@ -453,16 +495,28 @@ class Session:
             The learner has no board, an item has no group, or there are no items.
         """
         names, rows = self._listed(items, context, ids)
-        if groups is None:
-            return self._board(rows, {"names": list(map(str, names)), **options})
-        if lacking := [name for name in names if name not in groups]:
-            raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
-        return self._board(rows, {"groups": [groups[name] for name in names], **options})
+        return self._board(names, rows, groups, options)
 
-    def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
+    def _board(
+        self,
+        names: Sequence[ItemId],
+        rows: SparseRows,
+        groups: Mapping[Any, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Board:
+        settings = asdict(self.board_settings)
+        if self.ordinal and settings["design"] == "fixed" and getattr(self.learner, "share", 0.0) < 1.0:
+            # Some pairs were chosen by looking at answers, whatever the first ones were.
+            settings["design"] = "adaptive"
+        if groups is None:
+            settings |= {"names": list(map(str, names)), "evidence": self.evidence, "ids": names}
+        else:
+            if lacking := [name for name in names if name not in groups]:
+                raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
+            settings["groups"] = [groups[name] for name in names]
         among = {} if self.catalog is None else {"among": len(self.catalog)}
-        made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **options})
-        if (self.votes is None and self.ledger is None) or options.get("groups") is not None:
+        made: Board = self.learner.board(rows, **{**settings, **among, **(options or {})})
+        if (self.votes is None and self.ledger is None) or groups is not None:
             return made
         return replace(made, support=partial(self.votes or _from_ledger, self, rows))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from conquer.answers import checked_ids
-from conquer.boards import BoardSettings
+from conquer.boards import BoardSettings, Evidence
 from conquer.checks import checked_answer
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
@@ -140,6 +140,7 @@ def dumps_session(session: Session) -> bytes:
     extra: dict[str, Any] = {
         "seed": session.seed, "ordinal": session.ordinal, "stop": session.stop, "board": asdict(session.board_settings),
         "open_offers": session.open_offers, "open": offers, "closed": closed, "featurizer": None,
+        "evidence": None if session.evidence is None else session.evidence.settings(),
     }  # fmt: skip
     arrays: dict[str, Any] = {}
     if type(session.featurizer) is Featurizer:
@@ -150,6 +151,8 @@ def dumps_session(session: Session) -> bytes:
     if session.catalog is not None:
         extra["catalog"] = session.catalog.settings()
         arrays |= {f"catalog.{name}": array for name, array in session.catalog.arrays().items()}
+    if session.evidence is not None:
+        arrays["evidence"] = session.evidence.array()  # not what its source has: a file may be much smaller
     # An array, because a header is not large enough for every session.
     arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
     if offers:
@@ -188,6 +191,10 @@ def _session_of(
     )
     if extra.get("catalog") is not None:
         session.catalog = Catalog.from_settings(extra["catalog"], _part(arrays, "catalog"), learner.dim)
+    session.evidence = None
+    if extra["evidence"] is not None:
+        checked_ids(extra["evidence"]["items"])
+        session.evidence = Evidence.from_settings(extra["evidence"], arrays["evidence"])
     session.ordinal = operator.index(extra["ordinal"])
     closed = {name: _closed_of(*row) for name, row in extra["closed"].items()}
     if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in closed):

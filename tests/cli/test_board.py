@@ -42,7 +42,7 @@ def test_the_table_reads_at_a_glance(folder, monkeypatch, capsys, model, items):
     assert status == 0
     assert [line.split()[1] for line in lines[1:4]] == ["tea", "mug", "pot"]
     assert max(map(len, lines)) <= 80
-    assert '3 items, 200 answers, 95 % "anytime"' in lines[4]
+    assert '3 items, 200 answers, 95 % "proved"' in lines[4]
     assert lines[5].startswith("you may stop: nothing is better than tea by more than 2")
 
 
@@ -157,8 +157,8 @@ def test_half_a_character_in_an_id_is_printed(folder, monkeypatch, capsys):
     assert "nothing is better than a  by" in out  # half a character is no character that a terminal could show
 
 
-def test_summed_votes_say_why_nothing_is_proved(folder, monkeypatch, capsys):
+def test_summed_votes_decide_pairs(folder, monkeypatch, capsys):
     conquer.save(conquer.fit([("a", "b", "first")] * 300), folder / "summed")
     status, out, _ = run(monkeypatch, capsys, folder / "summed", "--interval", "proved")
     assert status == 0
-    assert "fit again with --one-by-one" in out
+    assert "1 may be best (*), 1 of 1 pairs decided" in out

@@ -58,7 +58,7 @@ def test_a_table_gives_dense_ridge(tmp_path_factory, rows, lam, vectors, part, t
     np.testing.assert_allclose(
         session.learner.scores(session.catalog.rows), X[places] @ np.linalg.solve(A, b), atol=1e-10, rtol=0
     )
-    V, _ = session.learner.model.pairs(session.catalog.rows)
+    V, _, _ = session.learner.model.pairs(session.catalog.rows)
     gaps = X[places][:, None] - X[places]
     np.testing.assert_allclose(V, np.einsum("ijd,de,ije->ij", gaps, np.linalg.inv(A), gaps), atol=1e-10, rtol=0)
     assert session.learner.answers == answers

@@ -27,9 +27,9 @@ def taught(name, count, answers, seed=0, **parameters):
 
 @pytest.mark.parametrize("tests", [1, 9])
 def test_the_challengers_width_is_a_boards(tests):
-    width = Width("anytime", delta=0.05, tau2=st.MIXING, lam=0.0, U=1.0, spread=0.0, answers=1)
+    width, zero = Width("anytime", delta=0.05, tau2=st.MIXING, lam=0.0, gains=(), answers=1), np.zeros(len(VARIANCES))
     ours = [math.sqrt(board.anytime(v, 2 * math.log(tests / 0.05))) for v in VARIANCES]
-    np.testing.assert_allclose(ours, width.half(np.array(VARIANCES), np.zeros(len(VARIANCES)), tests), rtol=1e-12)
+    np.testing.assert_allclose(ours, width.half(np.array(VARIANCES), zero, zero, tests), rtol=1e-12)
     assert board.anytime(0.0, 6.0) == 0.0
 
 
@@ -56,14 +56,23 @@ def test_sep_shows_the_pair_that_brute_force_finds_and_the_better_first():
 
 
 def test_tob_shows_who_may_lead_the_leader_by_most():
-    learner = taught("tob", 6, 40, delta=0.2)
+    learner = taught("tob", 6, 40, lam=0.5)
     scores = learner.scores(np.eye(6))
     leader = int(scores.argmax())
     v = learner.model.contrasts(np.eye(6), leader)
-    width = Width("anytime", delta=0.2, tau2=0.25, lam=1.0, U=0.0, spread=0.0, answers=1)
-    upper = scores + width.half(v, np.zeros(6), 5)
+    upper = scores + 0.5 * v + np.sqrt([board.anytime(each, st.CHALLENGE) for each in v])
     upper[leader] = -np.inf
     assert learner.choose(np.eye(6), 3).shown == (leader, int(upper.argmax()))
+
+
+def test_tob_chooses_among_the_items_it_is_given():
+    learner, X = taught("tob", 6, 40), np.eye(6)
+    order = np.argsort(-learner.scores(X))
+    among = np.sort(order[[1, 3, 4]])
+    choice = learner.choose(X, 3, among)
+    assert choice.shown[0] == order[1]
+    assert set(choice.shown) <= set(among.tolist())
+    assert learner.choose(X.take(among, axis=0), 3).shown == tuple(among.tolist().index(k) for k in choice.shown)
 
 
 @pytest.mark.parametrize("model", ["diagonal", "full", "kernel"])

@@ -1,4 +1,4 @@
-"""V and B of all pairs against explicit inverses and Gram matrices."""
+"""V, B and the sum of |A^-1 x| of all pairs against explicit inverses and Gram matrices."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,8 @@ def taught(model, seed=0, answers=ANSWERS):
 def expected(X, U, lam):
     inverse = np.linalg.inv(lam * np.eye(X.shape[1]) + U.T @ U)
     gaps = X[:, None] - X
-    return np.einsum("ijr,rs,ijs->ij", gaps, inverse, gaps), ((gaps @ inverse) ** 2).sum(axis=2)
+    moved = gaps @ inverse
+    return np.einsum("ijr,rs,ijs->ij", gaps, inverse, gaps), (moved**2).sum(axis=2), np.abs(moved).sum(axis=2)
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0, 30.0])
@@ -38,12 +39,22 @@ def test_full_is_the_explicit_inverse(lam, answers):
         assert found == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("kind", [Full, lambda dim, lam: Kernel(dim, lam=lam, kernel="linear")])
+@pytest.mark.parametrize("mixing", [0.3, 0.5, 32.0])
+def test_the_gain_is_a_determinant(kind, mixing):
+    model = kind(DIM, lam=0.5)
+    _, U = taught(model)
+    expected_ = np.linalg.slogdet(np.eye(DIM) + U.T @ U / mixing)[1]
+    assert model.gain(mixing) == pytest.approx(expected_, rel=1e-9)
+    assert kind(DIM, lam=0.5).gain(mixing) == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("lam", [0.001, 1.0, 30.0])
 def test_a_linear_kernel_is_the_full_model(lam):
     full, dual = Full(DIM, lam=lam), Kernel(DIM, lam=lam, kernel="linear")
     X, _ = taught(full)
     taught(dual)
-    for one, two in zip(full.pairs(X), dual.pairs(X), strict=True):
+    for one, two in zip(full.pairs(X)[:2], dual.pairs(X)[:2], strict=True):
         assert one * lam == pytest.approx(two * lam, rel=1e-9, abs=1e-9)
 
 
@@ -67,7 +78,7 @@ def test_other_kernels_are_their_gram_matrices(kernel):
     for row, (a, b) in enumerate(shown):
         S[row, a], S[row, b] = 0.5, -0.5
     middle = np.linalg.inv(lam * np.eye(15) + S @ K @ S.T)
-    V, B = model.pairs(X)
+    V, B, _ = model.pairs(X)
     for i in range(COUNT):
         for j in range(COUNT):
             d = np.eye(COUNT)[i] - np.eye(COUNT)[j]
@@ -83,7 +94,7 @@ def test_other_kernels_are_their_gram_matrices(kernel):
 @pytest.mark.parametrize("model", [Full(DIM), Kernel(DIM, kernel="linear"), Kernel(DIM), Kernel(DIM, kernel="poly")])
 def test_equal_items_are_at_no_distance(model):
     X, _ = taught(model)
-    V, B = model.pairs(X)
+    V, B, _ = model.pairs(X)
     for matrix in (V, B):
         assert matrix[1, 3] == matrix[3, 1] == 0.0
         assert (matrix.diagonal() == 0.0).all()
@@ -101,7 +112,7 @@ def test_what_all_items_share_costs_no_digits(kind):
     far[:, 0] = 2.0**40
     near = X.copy()
     near[:, 0] = 0.0
-    for one, two in zip(plain.pairs(near), shifted.pairs(far), strict=True):
+    for one, two in zip(plain.pairs(near)[:2], shifted.pairs(far)[:2], strict=True):
         assert one == pytest.approx(two, rel=1e-12, abs=1e-15)
 
 

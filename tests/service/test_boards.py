@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from conquer.learners.conquer import Conquer
+from conquer.boards import Evidence
 from conquer.service.engine import engine as queue
 from conquer.service.errors import RefusalError
 from conquer.service.model import pick_learner
@@ -52,10 +52,14 @@ async def test_the_board_is_the_learners_own(local, believe):
         assert first["stop"]["done"] is False
         assert first["stop"]["more"] is None or first["stop"]["more"] > 0
         await answers(client, 60)
-        learner = server.engine.models["m"].learner.learner
-        for interval in ("anytime", "proved", "fixed"):
+        served = server.engine.models["m"].learner
+        refused = (await client.get("/v1/models/m/board?interval=anytime")).json()["error"]
+        assert (refused["code"], "design='fixed'" in refused["message"]) == ("no_board", True)
+        for interval in ("proved", "fixed"):
             told = (await client.get(f"/v1/models/m/board?interval={interval}&delta=0.1&stop=0.5")).json()
-            board = learner.board(np.eye(4), delta=0.1, interval=interval, names=NAMES)
+            board = served.learner.board(np.eye(4), delta=0.1, interval=interval, names=NAMES, evidence=served.evidence)
+            assert board.answered.total == 60
+            assert (told["fit_p"], told["warnings"]) == (board.fit_p, list(board.warnings))
             assert [one["id"] for one in told["items"]] == [NAMES[k] for k in board.order]
             for one in told["items"]:
                 k = NAMES.index(one["id"])
@@ -104,7 +108,7 @@ async def test_a_diagonal_model_ranks_and_refuses_a_board_with_the_remedy(local)
 async def test_a_projected_model_has_the_board_whose_interval_holds(local):
     async with serving(local, parameters={"projection": "exact"}) as (client, _server):
         await answers(client, 5)
-        refused = await client.get("/v1/models/m/board")
+        refused = await client.get("/v1/models/m/board?interval=fixed")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no_board")
         assert "interval='proved'" in refused.json()["error"]["message"]
         assert (await client.get("/v1/models/m/board?interval=proved")).status_code == 200
@@ -115,8 +119,9 @@ async def test_a_choice_says_done_when_its_items_are_told_apart(local):
         done = []
         for _ in range(250):
             offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS[:2]})).json()
-            learner = server.engine.models["m"].learner.learner
-            assert offer["done"] == learner.board(np.eye(4)[:2], delta=0.1).stop(0.9).done
+            served = server.engine.models["m"].learner
+            board = served.learner.board(np.eye(4)[:2], delta=0.1, evidence=served.evidence, ids=NAMES[:2])
+            assert offer["done"] == board.stop(0.9).done
             done.append(offer["done"])
             event = offer["event_id"]
             await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "ash"})
@@ -159,14 +164,14 @@ async def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
 
 
 async def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
-    """A board inside the turn holds others up: large rounds and large models go without, and a turn takes few."""
+    """Tests inside the turn hold others up: large rounds and large models go without, and a turn takes few."""
     looked = []
-    board = Conquer.board
+    race = Evidence.race
 
-    def slow_board(self, X, **options):
-        looked.append(len(X))
+    def slow_race(self, ids, *options):
+        looked.append(len(ids))
         time.sleep(0.03)
-        return board(self, X, **options)
+        return race(self, ids, *options)
 
     async with serving(local, stop=0.3) as (client, server):
         many = [{"id": f"i{k}", "vector": [k / 100, 1.0]} for k in range(pick_learner.STOP_ITEMS + 1)]
@@ -174,7 +179,7 @@ async def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatc
         path, rounds = "/v1/models/m/choose", [{"items": many}] * 80 + [{"items": ITEMS}] * 20
         for _ in range(2):
             await client.post(f"{path}/batch", json={"rounds": rounds[:80]})
-        monkeypatch.setattr(Conquer, "board", slow_board)
+        monkeypatch.setattr(Evidence, "race", slow_race)
         batch, between, passed = asyncio.create_task(client.post(f"{path}/batch", json={"rounds": rounds})), [], 0
         while not batch.done():
             await server.engine.call("m", lambda turn: None, owner="other", reads=True)
@@ -193,7 +198,7 @@ async def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatc
 # Boards wait their turn: of settled models, a share for each model and key, and none for a server that stops.
 
 
-LOOKS = [Look(0.05 + k / 100, "anytime", None) for k in range(5)]
+LOOKS = [Look(0.05 + k / 100, "proved", None) for k in range(5)]
 
 
 @pytest.fixture

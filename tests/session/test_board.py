@@ -90,44 +90,48 @@ def two_stars(seed, each):
 def test_groups_never_compared_are_not_told_apart_by_a_board_of_a_part(model):
     options = {"kernel": "linear"} if model == "kernel" else {}
     made = conquer.fit(two_stars(0, 60 if model == "full" else 8), model=model, **options)
-    whole, part = made.board(), made.board(["i0", "i30"])
-    assert part.width.U == whole.width.U == np.sqrt(60)
+    whole, part = made.board(interval="fixed"), made.board(["i0", "i30"], design="fixed")
+    assert abs(part.scores[0] - part.scores[1]) > 0.5
     assert not part.better.any()
-    # The learner alone sees which columns its answers have touched.
-    rows = made.catalog.rows.take([0, 30])
-    assert np.sqrt(60) == made.learner.board(rows).width.U
+    assert not made.board(["i0", "i30"]).better.any()
+    assert len(whole) == 60
+    # Without the bound on the worth of ids it would be decided.
+    assert made.board(["i0", "i30"], design="fixed", U=0.0).better.any()
 
 
-def test_a_board_of_other_rows_counts_what_is_listed():
-    learner = conquer.make("gnr", dim=4, model="full")
-    assert np.sqrt(2) == learner.board(np.ones((2, 4))).width.U
-    assert np.sqrt(2) == learner.board(np.eye(4)[:2]).width.U
+def test_the_bound_of_rows_that_are_no_ids_counts_the_items():
+    """U = sqrt(K) for K listed items, or all that a fitted session knows."""
     made = conquer.fit([("a", "b", "a")], {"a": [1.0, 2.0], "b": [2.0, 1.0], "c": [3.0, 1.0]}, model="full")
-    assert np.sqrt(3) == made.board(["a", "b"]).width.U
+    for listed, count in ((["a", "b"], 3), (["a", "b", "c"], 3)):
+        default, given = (made.board(listed, **each) for each in ({}, {"U": np.sqrt(count)}))
+        assert default.high == pytest.approx(given.high, rel=1e-12)
+    learner = made.learner
+    alone = learner.board(made.catalog.rows.take([0, 1]))
+    assert alone.high == pytest.approx(learner.board(made.catalog.rows.take([0, 1]), U=np.sqrt(2)).high, rel=1e-12)
 
 
 def test_a_session_has_board_settings():
     made = session(stop=0.5, board=BoardSettings(delta=0.1, U=3.0, interval="proved", tau2=0.5))
     board = made.board(ITEMS)
-    assert (board.delta, board.width.U, board.interval, board.width.tau2) == (0.1, 3.0, "proved", 0.5)
-    assert made.board(ITEMS, U=1.0, interval="fixed").width.U == 1.0
+    assert (board.delta, board.interval, board.width.tau2) == (0.1, "proved", 0.5)
+    assert (board.high < made.board(ITEMS, U=4.0).high).all()
+    assert made.board(ITEMS, interval="fixed").interval == "fixed"
     again = restore(made.dumps())
     assert again.board_settings == made.board_settings
     assert again.dumps() == made.dumps()
 
 
-def test_offers_are_done_by_the_sessions_own_interval():
-    made = conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=1.5, board=BoardSettings(interval="fixed"))
-    strict = conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=1.5, board=BoardSettings(U=1000.0))
+def test_offers_are_done_by_the_sessions_own_level():
     rounds = []
-    for one in (made, strict):
+    for delta in (0.5, 1e-6):
+        made = conquer.Session(conquer.make("tob", dim=3, model="full"), stop=1.5, board=BoardSettings(delta=delta))
         rounds.append(0)
-        while rounds[-1] < 60 and not (offer := one.ask(ITEMS)).done:
-            one.tell(offer.id, min(offer.shown, key=list(ITEMS).index))
+        while not (offer := made.ask(ITEMS)).done:
+            made.tell(offer.id, min(offer.shown, key=list(ITEMS).index))
             rounds[-1] += 1
-    assert rounds[0] < rounds[1] == 60
+    assert 5 < rounds[0] < rounds[1] < 200
     projected = conquer.make("gnr", dim=3, model="full", projection="exact")
-    assert conquer.Session(projected, stop=0.5, board=BoardSettings(interval="proved")).stop == 0.5
+    assert conquer.Session(projected, stop=0.5).stop == 0.5
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ export async function many(client: Client): Promise<number> {
 }
 
 export async function looked(client: Client): Promise<(number | null)[]> {
-  const board: BoardReply = await client.board("teas", { interval: "anytime", delta: 0.05, limit: 3 });
+  const board: BoardReply = await client.board("teas", { interval: "proved", delta: 0.05, limit: 3 });
   const brands = await client.board("teas", { groups: "kind" });
   const info = await client.get("teas");
   const task = await client.get("teas", "task");

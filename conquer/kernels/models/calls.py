@@ -10,13 +10,21 @@ from conquer.kernels.rounds import loop as rounds_loop
 from conquer.kernels.rounds.primitives import Items, unpacked
 from conquer.kernels.rounds.settings import rule_constants
 
-__all__ = ["choose", "choose_all", "diagonal", "dual", "full", "learn", "learn_all", "measure", "run", "update"]
+__all__ = [
+    "choose", "choose_all", "diagonal", "dual", "forecast", "full", "learn", "learn_all", "measure", "run", "update",
+]  # fmt: skip
 
 
 @jit
 def choose(state, indptr, indices, data, rows, rule, ticket):
     """(status, a, b, query, chance), see `choice.choose`."""
     return choice.choose(unpacked(state), Items(indptr, indices, data, rows), rows[:0], rule_constants(rule), ticket[0])
+
+
+@jit
+def forecast(state, indptr, indices, data, rows, ticket, a, b):
+    """(gap, variance), see `choice.forecast`."""
+    return choice.forecast(unpacked(state), Items(indptr, indices, data, rows), a, b, ticket[0])
 
 
 @sized(lambda state, indptr, indices, data, rows, *_: 64 * rows.size + 2 * data.size)

@@ -164,16 +164,18 @@ def fill_scores(state, items, after, ticket):
 
 
 @part
-def fill_values(code, eta, count, work):
+def fill_values(code, eta, lam, count, work):
     """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta.
 
-    For CHALLENGER, WIDTHS holds variances and eta is 2 ln((K - 1)/delta).
+    For CHALLENGER, WIDTHS holds variances and eta is the level of the width.
     """
     for i in range(count):
         if code == st.UCB or code == st.RELATIVE_UCB:
             work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta * work[st.WIDTHS, i])
         elif code == st.CHALLENGER:
-            work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(anytime(work[st.WIDTHS, i], eta))
+            # The penalty pulls a difference of ids by about lam V: without this an item asked seldom is starved.
+            pull = lam * work[st.WIDTHS, i]
+            work[st.VALUES, i] = work[st.SCORES, i] + (pull + math.sqrt(anytime(work[st.WIDTHS, i], eta)))
         elif code == st.WORST:
             work[st.VALUES, i] = -work[st.SCORES, i]
         elif code == st.UNIFORM:
@@ -212,7 +214,7 @@ def choose(state, items, after, rule, ticket):
     if first == st.UCB or second == st.UCB:
         primitives.widen(state, items)
         primitives.variances(state, items, work[st.WIDTHS])
-    fill_values(first, eta, count, work)
+    fill_values(first, eta, state.constants.lam, count, work)
     a, ties = pick(work[st.VALUES], count, -1, ticket, tickets.FIRST)
     chance = math.nan if ordered(projection, work, count) else 1.0 / ties
     if second == st.ALONE:
@@ -233,9 +235,9 @@ def choose(state, items, after, rule, ticket):
         if second == st.RELATIVE_UCB or second == st.CHALLENGER:
             primitives.contrasts(state, items, a, work[st.WIDTHS])
         if second == st.CHALLENGER:
-            eta = 2.0 * math.log((count - 1) / rule.delta)
+            eta = st.CHALLENGE
         if second != first or second == st.RELATIVE_UCB:
-            fill_values(second, eta, count, work)
+            fill_values(second, eta, state.constants.lam, count, work)
     b, ties = pick(work[st.VALUES], count, a, ticket, tickets.SECOND)
     chance /= ties
     if rule.gate == st.CONFIDENT:
@@ -244,6 +246,19 @@ def choose(state, items, after, rule, ticket):
         if work[st.SCORES, a] - work[st.SCORES, b] > math.sqrt(eta * work[st.WIDTHS, b]):
             return st.OK, a, -1, st.NONE, chance
     return st.OK, a, b, st.DUEL, chance
+
+
+@part
+def forecast(state, items, a, b, ticket):
+    """(gap, variance): the difference of the scores of items a and b, and its variance, as the model has them now."""
+    rows = np.empty(2, np.int64)
+    rows[0], rows[1] = items.rows[a], items.rows[b]
+    two = primitives.Items(items.indptr, items.indices, items.data, rows)
+    if fill_scores(state, two, two.rows[:0], ticket) != st.OK:
+        return 0.0, st.LARGEST
+    gap = state.work[st.SCORES, 0] - state.work[st.SCORES, 1]
+    primitives.contrasts(state, two, 1, state.work[st.WIDTHS])
+    return gap, max(0.0, state.work[st.WIDTHS, 0])
 
 
 @part

@@ -13,7 +13,7 @@ from conquer.kernels.core.sparse import prefetch
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.answer import learn
-from conquer.kernels.rounds.choice import choose
+from conquer.kernels.rounds.choice import choose, forecast
 
 CHOSEN, LEARNED = range(2)  # positions of the cursor
 LINEAR, NOISY, LOGISTIC, PERFECT, RATERS = range(5)  # laws of answers
@@ -35,7 +35,10 @@ class World(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What happened: picks (T, 2), query (T,), reals (T, 2) = (chance, answer); cursor = (chosen, learned)."""
+    """What happened: picks (T, 2), query (T,), reals (T, 2) = (chance, answer); cursor = (chosen, learned).
+
+    With reals (T, 4) the other two are the forecast made before the answer: gap and standard deviation.
+    """
 
     picks: NDArray[int64]
     query: NDArray[int64]
@@ -150,5 +153,8 @@ def loop(state, items, rule, world, log, limit):
                 return status
             log.picks[t, 0], log.picks[t, 1], log.query[t], log.reals[t, 0] = a, b, query, chance
             log.reals[t, 1] = answer_round(world, t, a, b, query)
+            if log.reals.shape[1] == 4 and query == st.DUEL:
+                gap, variance = forecast(state, now, a, b, world.tickets[t])
+                log.reals[t, 2], log.reals[t, 3] = gap, math.sqrt(variance)
             cursor[CHOSEN] = t + 1
     return st.OK

@@ -111,5 +111,8 @@ TOLERANCE = 1e-12
 # A difference below this share of its terms is rounding error: 16 units in the last place.
 RESOLVED = 2.0**-48
 
+# The level 2 ln(1/delta) of the width by which `tob` picks: larger ones need more answers until boards may stop.
+CHALLENGE = 2.0
+
 # Where the width that holds at every look is narrowest, as a variance: tau2 of a board's `anytime` intervals.
 MIXING = 0.25

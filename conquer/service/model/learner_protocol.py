@@ -77,6 +77,10 @@ class ServedLearner(Protocol):
     ) -> list[Exception | None]:
         """Learn answers in order; an exception for each that cannot be learnt. Sources: where voters are weighed."""
 
+    def record(self, names: Sequence[str], choice: Choice, value: float) -> None:
+        """Record a learnt answer to a round for boards; `names` are the ids of what was shown."""
+        return None
+
     def enough(self, read: Any) -> bool | None:
         """Whether the answers so far decide between these items, by `stop`; None where it takes too long."""
         return False

@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 
 from conquer import registry, saving
+from conquer.boards import Evidence
+from conquer.boards.evidence import Race
 from conquer.features.featurizer import Featurizer
 from conquer.kernels.models.dual import PAIRS
 from conquer.kernels.rounds import settings as st
@@ -24,6 +26,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.models.tables import own_bytes
+from conquer.rows import SparseRows
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.learner_protocol import Chosen, May, Text
 from conquer.service.model.reading import Reader, ReadItems, ReadPair, joined
@@ -32,9 +35,11 @@ from conquer.service.model.schemas import Group, Item, ModelSettings
 from conquer.service.settings import Limits
 from conquer.types import Choice, Floats, Learner, Query, Source
 
-_FEATURIZER = "featurizer."
+_FEATURIZER, _EVIDENCE = "featurizer.", "evidence"
 STOP_ITEMS, STOP_BYTES = 32, 2 << 20
 """The largest round and model whose rounds report whether to stop: 256 features with its voters."""
+_RECORDS = 20_000
+"""Answers that are read within a round, for other items than those of the last one: about a millisecond."""
 MOST_VOTERS = 10_000
 """Names that a model weighs, the first to answer."""
 _WEIGHED = 8
@@ -55,11 +60,23 @@ class PickLearner:
     pairwise = True
     exhausted = "nothing is left to ask: the model is certain"
 
-    def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
+    def __init__(
+        self,
+        settings: ModelSettings,
+        learner: Learner,
+        featurizer: Featurizer | None = None,
+        evidence: Evidence | None = None,
+    ) -> None:
         self.learner, self.settings = learner, settings
         self.reader = Reader(settings.features, Limits(), featurizer)
         self._believer = believer(learner)
-        self._batch = None if settings.features.learn is not None else batch_learner(learner)
+        self._narrows = bool(getattr(learner, "narrows", False))
+        self._batch = None if settings.features.learn is not None or self._narrows else batch_learner(learner)
+        self.evidence: Evidence | None = None
+        """A record of every answer to a round, for boards, as a `Session` keeps it."""
+        wanted = settings.stop is not None or self._narrows
+        if getattr(learner, "records", False) and (wanted or not learner.model.grows):
+            self.evidence = evidence or Evidence()
         self._weighed, self._bytes = -1, 0
 
     @property
@@ -67,7 +84,8 @@ class PickLearner:
         """Bytes of its state, roughly."""
         models = 1 if self._believer is None else 1 + len(self._believer.cross.models)
         words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
-        return models * self.model_size + words
+        records = 0 if self.evidence is None else self.evidence.nbytes
+        return models * self.model_size + words + records
 
     @property
     def model_size(self) -> int:
@@ -109,14 +127,41 @@ class PickLearner:
         """What to show and ask, and every item's score. Raises RefusalError."""
         learner, rows = self.learner, read.rows
         try:
-            if isinstance(learner, Conquer | Believer):
+            if self._narrows and (race := self._race(read)) is not None:
+                scores = learner.scores(rows)
+                among = race.candidates(scores, self.settings.delta)
+                choose: Any = learner.choose
+                choice = choose(rows, ticket) if among is None else choose(rows, ticket, among)
+            elif isinstance(learner, Conquer | Believer):
                 choice, scores = learner.choose_and_score(rows, ticket)
             else:
                 choice = learner.choose(rows, ticket)
                 scores = learner.scores(rows)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
-        return choice, self._finite(scores.tolist())
+        return self._foreseen(rows, choice), self._finite(scores.tolist())
+
+    def _race(self, read: ReadItems) -> Race | None:
+        """The tests of these items; None without records, and where too many would be read."""
+        evidence, stop = self.evidence, self.settings.stop
+        if evidence is None or len(read.ids) < 2 or evidence.unread(read.ids, stop) > _RECORDS:
+            return None
+        return evidence.race(read.ids, stop)
+
+    def _foreseen(self, rows: SparseRows, choice: Choice) -> Choice:
+        """The choice with the forecast that its answer is bet on by, if answers are recorded."""
+        if self.evidence is None or choice.query is not Query.DUEL:
+            return choice
+        learner: Any = self.learner
+        return replace(choice, memo={**choice.memo, "forecast": list(learner.forecast(rows, choice))})
+
+    def record(self, names: Sequence[str], choice: Choice, value: float) -> None:
+        """Record a learnt answer to a round for boards."""
+        forecast = choice.memo.get("forecast")
+        if self.evidence is not None and forecast is not None:
+            first, second = names
+            # A ledger from elsewhere may say that what happened had no chance.
+            self.evidence.add(first, second, forecast, value, chance=choice.memo.get("chance") or None)
 
     def choose_many(self, reads: Sequence[ReadItems], tickets: Sequence[int]) -> list[Chosen | RefusalError]:
         found: list[Chosen | RefusalError] = []
@@ -131,8 +176,10 @@ class PickLearner:
             for place, choice in enumerate(choices, first):
                 own = listed[reads[place].start : reads[place].stop]
                 # Chosen for alone, it gives the reason for having no choice.
-                plain = choice is not None and isfinite(sum(own))
-                found.append((choice, own) if choice and plain else self._choose_one(reads[place], tickets[place]))
+                if choice is not None and isfinite(sum(own)):
+                    found.append((self._foreseen(reads[place].rows, choice), own))
+                else:
+                    found.append(self._choose_one(reads[place], tickets[place]))
         return found
 
     def _choose_one(self, read: ReadItems, ticket: int) -> Chosen | RefusalError:
@@ -211,7 +258,14 @@ class PickLearner:
         if len(read.ids) > STOP_ITEMS or self.model_size > STOP_BYTES:
             return None
         try:
-            return bool(self.learner.board(read.rows, delta=self.settings.delta).stop(stop).done)
+            if self.evidence is not None and len(self.evidence) >= self.learner.answers:
+                race = self._race(read)
+                if race is None:
+                    return None
+                leader, left = race.left(self.learner.scores(read.rows), self.settings.delta)
+                return leader is not None and not left.size
+            records: dict[str, Any] = {"evidence": self.evidence, "ids": read.ids}
+            return bool(self.learner.board(read.rows, delta=self.settings.delta, **records).stop(stop).done)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
 
@@ -291,6 +345,9 @@ class PickLearner:
         featurizer = self.reader.featurizer
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra, "featurizer": featurizer.settings()}
         arrays = {f"{_FEATURIZER}{name}": array for name, array in featurizer.arrays().items()}
+        if self.evidence is not None:
+            arrays[_EVIDENCE] = self.evidence.array()
+            arrays[f"{_EVIDENCE}.settings"] = np.frombuffer(json.dumps(self.evidence.settings()).encode(), np.uint8)
         return saving.dumps(self.learner, {"service": service}, arrays)
 
 
@@ -338,7 +395,8 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
     if data is None:
         return PickLearner(settings, fresh_learner(settings)), None
     learner, extra, arrays = saving.loads(data)
-    return PickLearner(settings, learner, stored_featurizer(extra, arrays)), extra.get("service", {}).get("tally")
+    featurizer, tally = stored_featurizer(extra, arrays), extra.get("service", {}).get("tally")
+    return PickLearner(settings, learner, featurizer, stored_evidence(extra, arrays)), tally
 
 
 def fresh_learner(settings: ModelSettings) -> Learner:
@@ -364,6 +422,17 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
         return None
     own = {name.removeprefix(_FEATURIZER): a for name, a in arrays.items() if name.startswith(_FEATURIZER)}
     return Featurizer.from_settings(settings, own)
+
+
+def stored_evidence(extra: dict[str, Any], arrays: dict[str, Any]) -> Evidence | None:
+    """The records in a model file, the service's or a Session's."""
+    if _EVIDENCE not in arrays:
+        return None
+    if extra.get("kind") == "session":
+        settings = json.loads(arrays["session"].tobytes())["evidence"]
+    else:
+        settings = json.loads(arrays[f"{_EVIDENCE}.settings"].tobytes())
+    return Evidence.from_settings(settings, arrays[_EVIDENCE])
 
 
 def draw_items(

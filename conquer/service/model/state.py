@@ -174,7 +174,9 @@ class ModelState:
             [lessons[place].source if believes else None for place in places],
         )
         for place, error in zip(places, found, strict=True):
-            errors[place] = error
+            errors[place], one = error, lessons[place]
+            if error is None:
+                self.learner.record(one.event.shown, one.event.choice, one.value)
         return errors
 
     def _learn_one(self, lesson: Lesson) -> None:

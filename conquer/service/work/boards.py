@@ -79,7 +79,8 @@ class StopReply(msgspec.Struct):
 class BoardReply(msgspec.Struct):
     """Items best first. `pairs`: pairs with a certain order, and all pairs. `mean`: of all scores.
 
-    `groups`: the feature whose values group the items, null on a board of items.
+    `groups`: the feature whose values group the items, null on a board of items. `fit_p`: a p-value of the law that
+    every item has one score. `warnings`: what makes the board doubtful, and what to do.
     """
 
     items: list[BoardItem]
@@ -91,6 +92,8 @@ class BoardReply(msgspec.Struct):
     delta: float
     stop: StopReply | None
     groups: str | None = None
+    fit_p: float = 1.0
+    warnings: tuple[str, ...] = ()
 
 
 class RankedItem(msgspec.Struct):
@@ -218,12 +221,13 @@ def copied_learner(learner: PickLearner) -> Callable[[], PickLearner]:
     """Copy the weights, without voters; the function makes a learner of them, in another thread."""
     settings, featurizer, believing = learner.settings, learner.reader.featurizer, believer(learner.learner)
     inner = learner.learner if believing is None else believing.learner
+    evidence = None if learner.evidence is None else learner.evidence.copied()
     arrays = {name: array.copy() for name, array in inner.arrays().items()}
 
     def twin() -> PickLearner:
         fresh = fresh_learner(settings)
         fresh.restore(arrays)
-        return PickLearner(settings, fresh, featurizer)
+        return PickLearner(settings, fresh, featurizer, evidence)
 
     return twin
 
@@ -282,7 +286,9 @@ def compute(copy: BoardCopy, look: Look) -> Generator[None, None, BoardReply]:
         reads.append(learner.read(_json(group.items), _json(group.context)))
     yield
     try:
-        listed = {"names": [item.id for item in items]} if groups is None else {"groups": groups}
+        listed: dict[str, Any] = {"groups": groups}
+        if groups is None:
+            listed = {"names": [item.id for item in items], "evidence": learner.evidence}
         features = stack([read.rows for read in reads])
         board = learner.learner.board(features, delta=look.delta, interval=look.interval, **listed)
     except (ValueError, ArithmeticError) as error:
@@ -299,7 +305,10 @@ def compute(copy: BoardCopy, look: Look) -> Generator[None, None, BoardReply]:
         said = board.stop(look.tolerance)
         stop = StopReply(said.done, board.name(said.leader), said.tolerance, said.chance, said.more, said.text)
     pairs, mean = (int(board.better.sum()), len(board) * (len(board) - 1) // 2), float(board.scores.mean())
-    return BoardReply(rows, mean, pairs, board.answers, copy.version[1], look.interval, look.delta, stop, look.groups)
+    return BoardReply(
+        rows, mean, pairs, board.answers, copy.version[1], look.interval, look.delta, stop, look.groups,
+        board.fit_p, board.warnings,
+    )  # fmt: skip
 
 
 def group_names(items: Sequence[Item], feature: str) -> list[str]:

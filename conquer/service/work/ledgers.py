@@ -34,6 +34,7 @@ class LedgerMemo(msgspec.Struct, forbid_unknown_fields=True):
     """What learners put into a choice's memo, with bounds: a learner trusts its own."""
 
     chance: Annotated[float, Meta(ge=0, le=1)] | None = None
+    forecast: tuple[Annotated[float, Meta(ge=-1e90, le=1e90)], Annotated[float, Meta(ge=0, le=1e90)]] | None = None
     greedy: Whole | None = None
     explored: bool = False
     outside: bool = False

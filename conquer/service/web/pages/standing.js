@@ -36,6 +36,7 @@ export function drawBoard(board) {
     make("span", { class: "sure note" }, one.best ? make("span", { class: "tag best" }, "may be best") : null, ` beats ${whole(one.better)} others · ${between(one)}`),
     one.rank < last ? make("span", { class: "gap note" }, separating(one.more)) : null));
   const level = percent(1 - board.delta);
-  return make("div", { class: "standings" }, make("ol", {}, ...rows),
+  return make("div", { class: "standings" }, ...board.warnings.map((text) => make("p", { class: "error" }, text)),
+    make("ol", {}, ...rows),
     make("p", { class: "note" }, `Scores less the mean of all, with ${level} intervals (${board.interval}) from ${whole(board.answers)} answers: ${whole(board.pairs[0])} of ${whole(board.pairs[1])} pairs have a certain order. The line is the mean.`));
 }

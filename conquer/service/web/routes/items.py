@@ -98,7 +98,7 @@ async def next_event(call: Call, body: NextRequest) -> Question:
         return settings, stops, turn.state.tally.answers_of(body.voter)
 
     settings, stops, answered = await call.on_model(state)
-    look = Look(settings.delta, "anytime", settings.stop)
+    look = Look(settings.delta, "proved", settings.stop)
     # A pool of one group ends when its board is certain enough.
     board = await _board(call, look) if stops else None
     if board is not None and board.stop is not None and board.stop.done:

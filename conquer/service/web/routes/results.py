@@ -38,7 +38,7 @@ class BoardQuery(Strict):
     """`delta`: chance of error; `stop`: tolerance; `group`, `groups`: one group of the pool, or groups by a feature."""
 
     delta: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    interval: Interval = "anytime"
+    interval: Interval = "proved"
     stop: Annotated[float, Meta(gt=0, lt=2)] | None = None
     group: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
     groups: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
