@@ -253,7 +253,7 @@ def _hear(turn: Turn, request: BatchAnswer) -> AnswerReply | NewAnswer:
             raise conflict("answered", f"event {event.id!r} already has the answer {said.winner!r} from this voter")
         return AnswerReply("repeat", event.id, said.reason, "learnt" if said.value is not None else "ignored")
     if event.rows >= ANSWERS:
-        raise conflict("too_many_answers", f"event {event.id!r} has {event.rows:,} answers and undos, the most it takes")
+        raise conflict("too_many_answers", f"event {event.id!r} has {event.rows:,} answers and undos, its most")
     if event.choice.query is Query.NONE:
         raise conflict("no_question", f"event {event.id!r} asked nothing")
     value = _value(turn.state.learner, event, request)

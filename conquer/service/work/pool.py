@@ -149,9 +149,7 @@ def _write_piece(turn: Turn, part: int, count: int, piece: bytes) -> None:
     snapshots.write_piece(turn.connection, turn.state.id, 0, part, count, turn.now, piece)
 
 
-def _show(
-    turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner | None, pieces: Sequence[bytes]
-) -> None:
+def _show(turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner | None, pieces: Sequence[bytes]) -> None:
     """Draw questions from the new groups, once.
 
     A model that must be fitted is fitted to its first items, before its log begins; a snapshot at position 0 holds the
