@@ -1,4 +1,4 @@
-"""Refusals: requests that are not carried out. `web.errors` turns them into status codes."""
+"""Refusals: requests that are not carried out. `web.endpoint` turns them into status codes."""
 
 import enum
 

@@ -35,7 +35,8 @@ class Limits:
     def cells(self) -> int:
         """Features of a request's items, products with the context's features included.
 
-        A cell takes at least 16 bytes of a body: a round as large as it may be is not refused for its cells.
+        A number with all its digits takes more than 16 bytes: a largest round of such vectors is not refused for its
+        cells. One of short numbers may be.
         """
         return max(1_000_000, self.round_bytes // 16)
 
@@ -60,7 +61,7 @@ class Settings(Limits):
     idle_seconds: float = _setting(30.0, "Time from a reply to the next request of its connection.")
     connections: int = _setting(1024, "Open connections; more are refused.")
     connections_per_address: int = _setting(256, "Open connections of one address, proxies aside; 0: no bound.")
-    flight_bytes: int = _setting(256 << 20, "Memory for large requests and replies; one key or address gets half.")
+    flight_bytes: int = _setting(288 << 20, "Memory for large requests and replies; one key or address gets half.")
     requests_per_second: float = _setting(0.0, "Requests of one key, in bursts of two seconds; 0: no bound.")
     stop_seconds: float = _setting(30.0, "Time to finish in after SIGTERM.")
     retention_days: float = _setting(0.0, "Age at which log rows are replaced by what they taught; 0: never.")
@@ -76,6 +77,11 @@ class Settings(Limits):
             raise ValueError(f"port must be a number from 0 to {_LAST_PORT}, got {self.port}")
         if self.batch < 1:
             raise ValueError(f"batch must be a whole number from 1, got {self.batch}")
+
+    @property
+    def model_bytes(self) -> int:
+        """Bytes of the largest model that can be created: its file fits in one key's share of `flight_bytes`."""
+        return max(64 << 20, min(self.cache_bytes // 4, self.flight_bytes // 2))
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":

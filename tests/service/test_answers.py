@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conquer.registry import algorithms
+from conquer.service.work import decisions
 
 from .conftest import run
 
@@ -205,5 +206,38 @@ def test_what_a_kernel_model_likes_is_empty_where_features_have_no_weights(local
             assert bool(reply.json()["liked"]) == (kernel == "linear")
             for count in ("9" * 5000, "٣", "0", "1001", ""):
                 assert (await client.get("/v1/models/m/features", params={"count": count})).status_code == 422
+
+    run(go())
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_rows_of_one_event_are_bounded_and_its_answers_can_be_undone(local, monkeypatch, cached):
+    """They are read at once, those of answers that were undone and of their corrections too."""
+    monkeypatch.setattr(decisions, "ANSWERS", 6)
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4}})
+            offer, other = await choose(client), await choose(client)
+            path = f"/v1/models/m/events/{offer['event_id']}"
+
+            async def undo(voter):
+                return (await client.post(f"{path}/undo", json={"voter": voter})).status_code
+
+            async def answered(voter):
+                if not cached:
+                    app.server.engine.models.clear()
+                reply = await tell(client, offer, offer["left"], voter=voter)
+                return reply.json()["error"]["code"] if reply.status_code == 409 else reply.json()["status"]
+
+            for _ in range(2):
+                assert (await answered("ann"), await undo("ann")) == ("learnt", 200)
+            assert [await answered(voter) for voter in ("bob", "cy")] == ["learnt"] * 2
+            assert [await answered(voter) for voter in ("ann", "di")] == ["too_many_answers"] * 2
+            assert await answered("bob") == "repeat"
+            assert [await undo(voter) for voter in ("bob", "cy", "cy")] == [200, 200, 409]
+            assert await answered("bob") == "too_many_answers"
+            assert (await tell(client, other, other["left"], voter="ann")).json()["status"] == "learnt"
 
     run(go())

@@ -87,7 +87,9 @@ def test_a_refused_start_leaves_a_store_as_it_is(monkeypatch, capsys, tmp_path, 
 @contextlib.contextmanager
 def breakable(folder):
     """A server whose syncs fail while the file that is yielded beside its address exists."""
-    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    compiler = shutil.which("cc")
+    if compiler is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no C compiler")
     library, flag, port = folder / "faults.so", folder / "broken", free_port()
     (folder / "faults.c").write_text(FAULTS)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, folder / "faults.c", "-ldl"], check=True)

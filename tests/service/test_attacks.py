@@ -156,23 +156,30 @@ def test_ended_sessions_cost_nothing_while_they_are_kept(start, tmp_path):
 
 
 def test_joining_again_and_again_takes_few_places(start, tmp_path):
-    """One address opens one link in fifty browsers, and each takes a question of its own."""
+    """One address opens one link in fifty browsers, and each takes a question: there is one left for somebody else."""
     server = start()
     with tenants(server, tmp_path, "teas") as (lead,):
         assert lead.post("/v1/models", json={"name": "teas", "algorithm": "gnr"}).status_code == 201
-        assert lead.post("/v1/models/teas/items", content=ITEMS).status_code == 200
+        items = b"\n".join(ITEMS.splitlines()[:30])
+        assert lead.post("/v1/models/teas/items", content=items).status_code == 200
         made = lead.post("/v1/models/teas/invitations", json={})
         assert made.status_code == 201, made.text
         link = made.json()["path"].partition("#")[2]
-        came, refused = 0, 0
+        came, refused, held = 0, 0, []
         for _ in range(50):
             with httpx.Client(base_url=server.address, timeout=60) as guest:
                 token = guest.get("/session").json()["token"]
                 reply = guest.post("/join", json={"token": link, "name": ""}, headers={"X-Conquer-Token": token})
                 assert reply.status_code in (200, 429), reply.text
                 came, refused = came + (reply.status_code == 200), refused + (reply.status_code == 429)
+                if reply.status_code == 200:
+                    token = guest.get("/session").json()["token"]
+                    body, headers = {"voter": reply.json()["voter"]}, {"X-Conquer-Token": token}
+                    held += guest.post("/v1/models/teas/next", json=body, headers=headers).json()["event"]["shown"]
         assert came >= 5
         assert refused >= 10
+        assert len({item["id"] for item in held}) == 30
+        assert lead.post("/v1/models/teas/next", json={"voter": "honest"}).json()["event"] is not None
 
 
 def test_one_key_does_not_make_all_the_models(start, tmp_path):

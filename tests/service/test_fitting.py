@@ -1,6 +1,7 @@
 """Features that need a corpus: fitted once by an upload or in a file, part of the fold, refused when unfitted."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ from conquer.data.votes import read_votes
 from conquer.features.featurizer import Featurizer
 from conquer.files import pack, unpack
 from conquer.service import admin
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.store import snapshots
+from conquer.service.work import pool
 
 from .folds import rows_of, sqlite
 
@@ -120,6 +124,60 @@ async def test_what_cannot_be_fitted_is_refused_and_changes_nothing(local):
         assert (await client.post("/v1/models/m/choose", json={"items": items})).status_code == 200
         assert (await client.post("/v1/models/m/items", content=LINES)).json()["error"]["code"] == "not_fresh"
         assert (await client.get("/v1/models/m/task")).json()["items"] == 0
+
+
+async def test_what_a_fit_stores_is_made_apart_and_written_in_pieces(local, monkeypatch):
+    """Compressing a large model takes seconds: the engine's thread writes a piece in a turn, and compresses none."""
+    turns, threads = [], []
+    write, pack_up = pool._write_piece, snapshots.pieces
+    monkeypatch.setattr(snapshots, "_PIECE", 100)
+    monkeypatch.setattr(pool, "_write_piece", lambda turn, *a, **b: turns.append(turn) or write(turn, *a, **b))
+    monkeypatch.setattr(
+        snapshots, "pieces", lambda data: threads.append(threading.current_thread().name) or pack_up(data)
+    )
+    app = local()
+    async with app.running() as client:
+        await client.post("/v1/models", json={**MADE, "features": {"dim": 256, "kind": "tfidf"}})
+        engine = await app.server.engine.call("m", lambda turn: threading.current_thread().name)
+        assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
+        assert len(set(map(id, turns))) == len(turns) > 5
+        assert threads
+        assert engine not in threads
+        offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+        await some_answers(client, 3)
+        app.server.engine.models.clear()
+        assert (await client.get("/v1/models/m")).json()["position"] == 8
+        event = (await client.get(f"/v1/models/m/events/{offer['event_id']}")).json()["event"]
+        assert event["scores"] == offer["scores"]
+
+
+@pytest.mark.parametrize("what", ["breaks off", "erasure"])
+async def test_an_upload_that_did_not_fit_leaves_a_model_that_can_be_fitted(local, monkeypatch, what):
+    monkeypatch.setattr(snapshots, "_PIECE", 100)
+    write, count = pool._write_piece, 0
+
+    def interrupted(turn, *given, **more):
+        nonlocal count
+        count += 1
+        if count == 4 and what == "breaks off":
+            raise RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping")
+        write(turn, *given, **more)
+        if count == 4:
+            snapshots.drop(turn.connection, turn.state.id, 0, 0)
+
+    monkeypatch.setattr(pool, "_write_piece", interrupted)
+    app = local()
+    async with app.running() as client:
+        await client.post("/v1/models", json={**MADE, "features": {"dim": 256, "kind": "tfidf"}})
+        refused = await client.post("/v1/models/m/items", content=LINES)
+        assert refused.json()["error"]["code"] == ("stopping" if what == "breaks off" else "uploaded")
+        assert (await client.get("/v1/models/m")).json()["position"] == 0
+        app.server.engine.models.clear()
+        early = await client.post("/v1/models/m/choose", json={"items": ITEMS})
+        assert early.json()["error"]["code"] == "unfitted"
+        assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
+        app.server.engine.models.clear()
+        await some_answers(client, 3)
 
 
 async def test_an_imported_file_brings_no_names_and_no_counts(local):

@@ -9,8 +9,10 @@ import threading
 import httpx
 import pytest
 
+from conquer import make, saving
 from conquer.service.admin import keys_add
 from conquer.service.model.state import ModelState
+from conquer.service.web.access import Budget
 
 from .conftest import run
 from .test_connections import memory, said, until
@@ -114,6 +116,49 @@ def test_a_file_that_finds_no_room_is_not_made(local, monkeypatch):
             assert set(statuses) == {200, 503}
             assert len(made) == statuses.count(200)
             assert app.server.budget.used == 0
+
+    run(go())
+
+
+def test_a_model_larger_than_a_share_is_not_made(local, monkeypatch):
+    """Of a model that is made the whole file is counted; before, a tenth of it was."""
+    took = []
+    take = Budget.take
+    monkeypatch.setattr(
+        Budget, "take", lambda self, owner, size, *bulky: took.append(size) or take(self, owner, size, *bulky)
+    )
+
+    async def go():
+        async with local(flight_bytes=144 * MEGABYTE).running() as client:
+
+            async def made(name, **settings):
+                reply = await client.post("/v1/models", json={"name": name, **settings})
+                return reply.status_code, reply.json().get("error", {}).get("message", "")
+
+            status, why = await made("dueling", algorithm="vacdb", features={"dim": 1 << 20})
+            assert (status, why.startswith("the model takes 83,886,088 bytes, at most 75,497,472 ")) == (422, True)
+            assert (await made("square", algorithm="gnr", model="full", features={"dim": 3072}))[0] == 422
+            # A file of a few bytes may stand for a large table.
+            small = saving.dumps(make("gnr", dim=1 << 23))
+            assert len(small) < MEGABYTE
+            reply = await client.put("/v1/models/wide/file", content=small)
+            assert (reply.status_code, "at most 75,497,472" in reply.text) == (422, True)
+            assert [one["name"] for one in (await client.get("/v1/models")).json()["models"]] == []
+            assert (await made("large", algorithm="vacdb", features={"dim": 900_000}))[0] == 201
+            took.clear()
+            file = await client.get("/v1/models/large/file")
+            assert sum(took) >= len(file.content) > 70_000_000
+
+    run(go())
+
+
+def test_the_largest_full_model_can_be_made_by_default(local):
+    async def go():
+        async with local().running() as client:
+            large = {"name": "m", "algorithm": "gnr", "model": "full", "features": {"dim": 4096}}
+            reply = await client.post("/v1/models", json=large)
+            assert reply.status_code == 201, reply.text
+            assert reply.json()["settings"]["believe"] == "voters"
 
     run(go())
 

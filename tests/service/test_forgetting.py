@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import threading
 
 import httpx
 import numpy as np
@@ -203,3 +204,31 @@ async def test_pruning_that_broke_off_leaves_nothing_to_read_and_is_finished(loc
         assert await asyncio.to_thread(prune_all, again.server.engine, 30.0, 1000) == 24
         lines = (await client.get("/v1/models/m/log")).text.splitlines()
         assert [json.loads(line)["position"] for line in lines] == [25, 26, 27, 28]
+
+
+@pytest.mark.parametrize("what", ["erasure", "import"])
+async def test_long_work_of_others_keeps_nobody_waiting(local, what):
+    """Three owners are busy without end: an import has its turns among theirs, an erasure waits for no turn at all."""
+    app, done = local(), threading.Event()
+
+    def busy():
+        while not done.wait(0.01):
+            if what == "import":
+                yield
+
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json=MADE)).status_code == 201
+        await some(client, 3, voter="ann")
+        file = (await client.get("/v1/models/m/file")).content
+        others = [app.server.engine.long.run(f"owner {k}", busy()) for k in range(3)]
+        try:
+            async with asyncio.timeout(20):
+                if what == "import":
+                    reply = await client.put("/v1/models/n/file", content=file)
+                    assert reply.status_code == 201, reply.text
+                else:
+                    assert (await client.post("/v1/models/m/erase", json={"voter": "ann"})).json()["rows"] > 0
+            assert not any(other.done() for other in others)
+        finally:
+            done.set()
+            await asyncio.gather(*others)

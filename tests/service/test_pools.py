@@ -55,29 +55,40 @@ async def test_nobody_gets_what_another_is_answering(local):
         for question in questions.values():
             assert {item["id"] for item in question["items"]} == shown(question)
             assert all(item["text"].startswith("word") for item in question["items"])
-        last = await ask(client, "gus")
-        assert last["event"] is None
-        assert "others" in last["reason"]
-        assert (await ask(client, "gus", shared=True))["event"] is not None
         assert await ask(client, "ann") == questions["ann"]
         await tell(client, questions["ann"], "ann")
-        # Her two items are free, but she has met them.
-        assert (await ask(client, "ann"))["event"] is None
+        # Two items are free, and it is they who are asked about.
+        last = await ask(client, "gus")
+        assert shown(last) == shown(questions["ann"])
         await tell(client, questions["bob"], "bob")
-        assert shown(await ask(client, "ann")) != shown(questions["ann"])
+        assert shown(await ask(client, "ann")) == shown(questions["bob"])
 
 
-async def test_an_answer_frees_its_items_whether_it_names_the_voter_or_not(local):
-    async with conversation(local, LINES.split(b"\n", 2)[0] + b"\n" + LINES.split(b"\n", 2)[1]) as (client, _server):
+async def test_leases_of_others_leave_a_question_for_everybody(local):
+    """Six people hold all twelve items: the seventh is asked about some of them, and so are those who have answered."""
+    async with conversation(local) as (client, _server):
+        held = {voter: await ask(client, voter) for voter in ("ann", "bob", "cy", "di", "ed", "flo")}
+        assert len({item for question in held.values() for item in shown(question)}) == 12
+        seen = []
+        while (question := await ask(client, "gus"))["event"] is not None:
+            seen.append(shown(question))
+            await tell(client, question, "gus")
+        assert len(seen) == len(set(seen)) == 66
+        assert question["done"] is True
+
+
+async def test_an_answer_frees_its_pair_whether_it_names_the_voter_or_not(local):
+    async with small_pool(local, count=2, quota=1) as (client, _server):
         for names in (True, False):
             question = await ask(client, f"ann{names}")
             assert (await ask(client, f"bob{names}"))["event"] is None
             event = question["event"]["event_id"]
-            body = {"winner": question["event"]["left"], **({"voter": f"ann{names}"} if names else {})}
+            # What is skipped does not count towards the quota.
+            body = {"winner": "skip", **({"voter": f"ann{names}"} if names else {})}
             assert (await client.post(f"/v1/models/m/events/{event}/answer", json=body)).status_code == 200
             freed = await ask(client, f"bob{names}")
             assert freed["event"] is not None
-            await tell(client, freed, f"bob{names}")
+            await tell(client, freed, f"bob{names}", "skip")
 
 
 async def test_planted_repeats_measure_agreement_and_are_not_learnt(local):
@@ -232,7 +243,7 @@ async def test_a_planted_question_may_come_again(local):
 
 
 async def test_pairs_of_others_wait_and_the_pool_is_not_over(local):
-    async with small_pool(local, count=3) as (client, _server):
+    async with small_pool(local, count=2, quota=1) as (client, _server):
         await ask(client, "ann")
         waiting = await ask(client, "bob")
         assert (waiting["event"], waiting.get("done", False)) == (None, False)

@@ -1,9 +1,13 @@
 """What an operator sets: flags before the environment before the defaults, and a clear word on a wrong value."""
 
+import random
 from dataclasses import fields
 
 import pytest
 
+from conquer.service.errors import RefusalError
+from conquer.service.model.reading import Reader
+from conquer.service.model.schemas import FeatureSettings
 from conquer.service.settings import Settings
 
 
@@ -41,9 +45,22 @@ def test_every_setting_can_come_from_the_environment():
         assert Settings.from_environment({f"CONQUER_{field.name.upper()}": text}) == Settings()
 
 
-def test_a_largest_round_is_not_refused_for_its_cells():
-    assert Settings().cells == 1_000_000
-    assert Settings(round_bytes=64 << 20).cells == 4 << 20
+@pytest.mark.parametrize(("digits", "columns", "fits"), [(16, 650, True), (16, 1300, True), (1, 1300, False)])
+def test_a_largest_round_of_numbers_with_all_their_digits_is_not_refused_for_its_cells(digits, columns, fits):
+    """A thousand vectors, for a server with rounds of 12 or of 24 MB; one of short numbers has more cells."""
+    rng = random.Random(0)
+    numbers = [f"{1 + 8 * rng.random():.{digits}f}" for _ in range(1000 * columns)]
+    rows = (",".join(numbers[k : k + columns]) for k in range(0, len(numbers), columns))
+    items = "[" + ",".join(f'{{"id":"i{k}","vector":[{row}]}}' for k, row in enumerate(rows)) + "]"
+    limits = Settings(round_bytes=(12 if columns < 1000 else 24) << 20)
+    assert len(items) <= limits.round_bytes
+    assert len(items) > 0.9 * limits.round_bytes or not fits
+    reader = Reader(FeatureSettings(dim=2048), limits)
+    if fits:
+        assert reader.read(items.encode(), b"null", limits.cells).cells >= len(numbers)
+    else:
+        with pytest.raises(RefusalError, match="fit in"):
+            reader.read(items.encode(), b"null", Settings().cells)
 
 
 @pytest.mark.parametrize(("name", "value"), [("batch", 0), ("batch", -1)])

@@ -23,8 +23,8 @@ CSV = "\n".join(LINES).encode()
 
 
 @contextlib.asynccontextmanager
-async def serving(local, **settings):
-    app = local()
+async def serving(local, limits=None, **settings):
+    app = local(**limits or {})
     async with app.running() as client:
         await fresh(client, "m", **settings)
         yield client, app.server
@@ -131,10 +131,9 @@ async def items(client, size):
 
 
 @pytest.mark.parametrize("lines", ["a,b,a,1\n" * 7, "a,b,a,7\n"], ids=["lines", "a count"])
-async def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines):
-    """A line of six letters may stand for two long texts; so many may come at once, and not one more."""
-    monkeypatch.setattr(votes, "STORED", 1 << 20)
-    async with serving(local) as (client, _server):
+async def test_the_bytes_of_a_file_are_those_that_are_stored(local, lines):
+    """A line of six letters may stand for two long texts; an upload's bytes may come at once, and not one more."""
+    async with serving(local, limits={"upload_bytes": 1 << 20}) as (client, _server):
         await items(client, 80_000)
         head = "left,right,winner,count\n"
         reply = await send(client, (head + lines).encode())

@@ -252,6 +252,8 @@ class Event(msgspec.Struct, eq=False, gc=False):
     answers: dict[str, tuple[int, Answered]] = {}
     sided: bool = True
     """Whether it is known what was on the left."""
+    rows: int = 0
+    """Its answers and corrections in the log."""
     round: Any = None
     own: int = 0
     held: int = 0
@@ -283,9 +285,13 @@ class Event(msgspec.Struct, eq=False, gc=False):
         self.seen = entry.position
         match entry.body:
             case Answered():
+                self.rows += 1
                 self.answers[entry.voter or ""] = entry.position, entry.body
             case Corrected(undone=undone):
-                self.answers = {voter: said for voter, said in self.answers.items() if said[0] != undone}
+                self.rows += 1
+                # A correction is about an answer of the same voter.
+                if self.answers.get(entry.voter or "", (0,))[0] == undone:
+                    del self.answers[entry.voter or ""]
             case _:
                 pass
 

@@ -28,6 +28,8 @@ from conquer.types import Query
 
 _QUERIES: tuple[Literal["none", "duel", "best"], ...] = ("none", "duel", "best")
 """By the number of a `Query`."""
+ANSWERS = 10_000
+"""Answers to one event, undone ones and their corrections included: all of an event's rows are read at once."""
 TOGETHER = 1 << 20
 """Bytes of rounds that are read together."""
 _BOARDS = 4
@@ -255,6 +257,8 @@ def _hear(turn: Turn, request: BatchAnswer) -> AnswerReply | NewAnswer:
         if (said.winner, said.strength) != (request.winner, request.strength):
             raise conflict("answered", f"event {event.id!r} already has the answer {said.winner!r} from this voter")
         return AnswerReply("repeat", event.id, said.reason, "learnt" if said.value is not None else "ignored")
+    if event.rows >= ANSWERS:
+        raise conflict("too_many_answers", f"event {event.id!r} has {event.rows:,} answers and undos, its most")
     if event.choice.query is Query.NONE:
         raise conflict("no_question", f"event {event.id!r} asked nothing")
     value = _value(turn.state.learner, event, request)

@@ -53,7 +53,7 @@ class Question(msgspec.Struct):
 
 
 def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) -> Question | None:
-    """The voter's open question, else a new one that no one else is answering.
+    """The voter's open question, else a new one: if possible one about nothing that others are being asked about.
 
     `seconds`: length of the lease. `shared`: others may be answering the same question. None where `coverage_of` is.
     """
@@ -73,11 +73,15 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
             return None
         may = coverage.may_ask(voter, Counter(map(frozenset, others)))
     busy = set() if shared else {item for items in others for item in items}
-    event = _repeat(turn, voter, busy)
-    if event is None and not (coverage is not None and coverage.over & {voter, None}):
-        event = _drawn(turn, pool, busy, voter, may)
+    # Leases of people who do not answer keep no one else from answering.
+    for taken in (busy, set[str]()) if busy else (busy,):
+        event = _repeat(turn, voter, taken)
+        if event is None and not (coverage is not None and coverage.over & {voter, None}):
+            event = _drawn(turn, pool, taken, voter, may)
+        if event is not None:
+            break
     if event is None:
-        waits = bool(busy or (coverage is not None and coverage.quota is not None and others))
+        waits = bool(coverage is not None and coverage.quota is not None and others)
         reason, done = _ended(turn, pool, waits, coverage, voter)
         return Question(None, [], None, answered, reason, done or msgspec.UNSET)
     _lease(turn, event, voter, seconds)
@@ -184,7 +188,7 @@ def _repeat(turn: Turn, voter: str, taken: set[str]) -> Event | None:
     return None
 
 
-# Leases: a question belongs to one person for a while, so that no two are asked the same.
+# Leases: a question belongs to one person for a while, so that no two are asked the same while there are others.
 
 
 def _held(turn: Turn, voter: str) -> Event | None:

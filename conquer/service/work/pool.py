@@ -16,6 +16,7 @@ from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.reading import Reader
 from conquer.service.model.records import CorpusFitted
 from conquer.service.model.schemas import FeatureSettings, Group, Item, ModelSettings, bytes_of
+from conquer.service.model.tally import Tally
 from conquer.service.settings import Limits
 from conquer.service.store import items as pool_table
 from conquer.service.store import snapshots
@@ -75,10 +76,17 @@ def upload(run: Run, read_file: Callable[[ModelSettings], FileReading]) -> Gener
             raise conflict("item_exists", f"there is an item {item.id!r} already")
         there.add(item.id)
     fitted: ServedLearner | None = None
+    pieces: list[bytes] = []
     if build is not None:
         yield
         fitted, _ = build(settings, None)
         fitted.fit([item for group in groups for item in group.items])
+        yield
+        pieces = snapshots.pieces(fitted.dumps(_json(Tally()).decode()))
+        step(_clear_fit)
+    for part, piece in enumerate(pieces[:-1]):
+        yield
+        step(partial(_write_piece, part=part, count=len(pieces), piece=piece))
     while step(lambda turn: pool_table.clear(turn.connection, turn.state.id, pooled, _CLEARED)):
         yield
     end = pooled
@@ -86,7 +94,7 @@ def upload(run: Run, read_file: Callable[[ModelSettings], FileReading]) -> Gener
         yield
         step(partial(_write, first=end, rows=rows))
         end += len(rows)
-    show = partial(_show, end=end, groups=groups, fitted=fitted)
+    show = partial(_show, end=end, groups=groups, fitted=fitted, pieces=pieces)
     try:
         step(show)
     except RefusalError as refusal:
@@ -126,20 +134,38 @@ def _write(turn: Turn, first: int, rows: Sequence[str]) -> None:
     pool_table.write(turn.connection, turn.state.id, first, rows)
 
 
-def _show(turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
+def _clear_fit(turn: Turn) -> None:
+    """Remove the pieces of an upload that broke off. Raises RefusalError if the model has a log."""
+    _check_fresh(turn)
+    snapshots.drop(turn.connection, turn.state.id, 0, 0)
+
+
+def _check_fresh(turn: Turn) -> None:
+    if turn.state.position > 0:
+        raise conflict("not_fresh", f"model {turn.state.name!r} already has a log: fit before the first round")
+
+
+def _write_piece(turn: Turn, part: int, count: int, piece: bytes) -> None:
+    snapshots.write_piece(turn.connection, turn.state.id, 0, part, count, turn.now, piece)
+
+
+def _show(turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner | None, pieces: Sequence[bytes]) -> None:
     """Draw questions from the new groups, once.
 
     A model that must be fitted is fitted to its first items, before its log begins; a snapshot at position 0 holds the
-    features. Rarity that moved with the log would score old and new rounds in different units.
+    features, and its last piece is written here. Rarity that moved with the log would score old and new rounds in
+    different units.
     """
     state = turn.state
     if turn.pooled == end:
         return
     if fitted is not None and state.learner.unfitted:
-        if state.position > 0:
-            raise conflict("not_fresh", f"model {state.name!r} already has a log: fit before the first round")
+        _check_fresh(turn)
+        _write_piece(turn, len(pieces) - 1, len(pieces), pieces[-1])
+        if 0 not in snapshots.complete(turn.connection, state.id):
+            # An erasure meanwhile has dropped the other pieces.
+            raise conflict("uploaded", f"model {state.name!r} has changed during the upload: send it again")
         state.learner = fitted
-        snapshots.replace(turn.connection, state.id, 0, snapshots.pieces(state.dumps()), turn.now)
         turn.append(CorpusFitted(sum(len(group.items) for group in groups)), None)
     groups_of(turn).extend(groups)
     state.hold_pool(end)

@@ -102,7 +102,13 @@ def create(
     return model_id
 
 
-def imported(data: bytes) -> tuple[ModelSettings, bytes]:
+def check_size(learner: ServedLearner, most: float) -> None:
+    """Refuse a model of more than `most` bytes: its snapshots and its file are copies made between other requests."""
+    if learner.size > most:
+        raise invalid(f"the model takes {learner.size:,} bytes, at most {most:,} are allowed: set features.dim")
+
+
+def imported(data: bytes, most: float = float("inf")) -> tuple[ModelSettings, bytes]:
     """A model file from anyone (the service, `conquer.save`) as settings and the state to start from.
 
     Counts begin anew, and names of people stay behind, because this model's log does not know them.
@@ -131,6 +137,9 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
             names = weighing.table.names
             numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in names))}
             weighing.table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in names.items()}
-        return settings, pick_learner.PickLearner(settings, learner, featurizer).dumps(_json(Tally()).decode())
+        served = pick_learner.PickLearner(settings, learner, featurizer)
+        state = served.dumps(_json(Tally()).decode()) if served.size <= most else b""
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None
+    check_size(served, most)
+    return settings, state

@@ -22,8 +22,6 @@ from conquer.service.work.pool import Run, groups_of, parts
 
 MOST = 200_000
 """Votes in one request."""
-STORED = 64 << 20
-"""Bytes of their items and contexts as they are stored, each vote with its own."""
 CELLS = 20_000_000
 """Features of their items, and products with their contexts."""
 _READ = 200
@@ -71,7 +69,8 @@ def learn_votes(
     known = {item.id: (item, group) for group in pool for item in group.items}
     votes: list[ReadVote] = []
     totals = [0, 0, 0]
-    bounds = (MOST, "votes"), (STORED, "bytes of items, each vote with its own copy"), (CELLS, "features of these")
+    stored = reader.limits.upload_bytes, "bytes of items, each vote with its own copy"
+    bounds = (MOST, "votes"), stored, (CELLS, "features of these")
     try:
         # A small compressed file may contain more than fits in memory.
         if is_compressed(data) or (part := sniff(data)).form not in ("table", "jsonl", "json"):

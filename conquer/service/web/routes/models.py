@@ -25,7 +25,6 @@ from conquer.service.work.tasks import create, imported
 routes = Routes()
 _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
 _NOT_NOW = ("stopping", "locked")
-_SMALL = 64 << 20
 """Bytes of a model that any server takes."""
 
 
@@ -64,10 +63,9 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
     def check() -> tuple[tasks.Task, ModelSettings]:
         task = tasks.find(settings.task)
         task.check(settings)
-        size, most = task.build(settings, None)[0].size, max(_SMALL, call.server.settings.cache_bytes)
-        if size > most:
-            raise invalid(f"the model takes {size:,} bytes, the server has {most:,} for models: set features.dim")
-        return task, completed(settings, opened) if settings.task == "pick" else settings
+        made = completed(settings, opened) if settings.task == "pick" else settings
+        tasks.check_size(task.build(made, None)[0], call.server.settings.model_bytes)
+        return task, made
 
     task, settings = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
@@ -148,14 +146,14 @@ async def export_model(call: Call) -> Response:
 @routes.add("PUT", "/v1/models/{name}/file", "admin", status=201, limit="upload_bytes")
 async def import_model(call: Call, body: bytes) -> ModelInfo:
     """Import a model file, of export or conquer.save, as a new model with an empty log."""
-    settings, pieces = await call.long(functools.partial(_packed, body))
+    settings, pieces = await call.long(functools.partial(_packed, body, call.server.settings.model_bytes))
     limits, owner = call.server.engine.limits, call.key.id
     await call.on_store(lambda connection: create(connection, call.model, settings, pieces, owner, limits))
     return await call.on_model(_info)
 
 
-def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
-    settings, state = imported(data)
+def _packed(data: bytes, most: int) -> tuple[ModelSettings, list[bytes]]:
+    settings, state = imported(data, most)
     return settings, snapshots.pieces(state)
 
 
