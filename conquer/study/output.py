@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conquer.files import write_atomically
+from conquer.study.published import sign as sign_pages
 from conquer.study.runner import Row, key
 
 if TYPE_CHECKING:
@@ -65,10 +66,17 @@ def write_page(path: Path, template: Path, **values: Any) -> Path:
     return path
 
 
-def publish(study: Path, place: Path) -> list[Path]:
+def clear(study: Path) -> None:
+    """Remove the tables and figures of an earlier report from the folder of a study."""
+    for folder in ("tables", "figures"):
+        shutil.rmtree(study / folder, ignore_errors=True)
+
+
+def publish(study: Path, place: Path, command: Sequence[str], entry: str) -> list[Path]:
     """Copy the tables (Markdown) and figures (PNG) of the folder `study` to `place`; returns the files written.
 
-    Files of the same names are replaced, others are left alone.
+    `command` made them with the code of the module `entry`, which is recorded in `place`. What the record before that
+    lists and this study no longer makes is removed.
     """
     written = []
     for folder, ending in (("tables", "*.md"), ("figures", "*.png")):
@@ -77,6 +85,7 @@ def publish(study: Path, place: Path) -> list[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
             written.append(target)
+    sign_pages(place, command, entry, written)
     return written
 
 
