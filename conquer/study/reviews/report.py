@@ -204,10 +204,10 @@ def _in_words(settings: dict[str, Any]) -> dict[str, str]:
 def slug(name: str) -> str:
     """A reading's name as a folder's.
 
-    >>> slug("paper, ngrams 2")
-    'paper-ngrams-2'
+    >>> slug("T=n/20, as found, eta+lam")
+    't-n-20-as-found-eta-lam'
     """
-    return re.sub(r"[^a-z0-9.+]+", "-", name.lower())
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower())
 
 
 def _domains(finished: Finished) -> "DataFrame":

@@ -30,7 +30,8 @@ _REALS = (
 )  # fmt: skip
 _COLUMNS = (
     *_PLACE, "error", "score_error", "online_error", "regret", "trained", "shows", "answers", "query_rate",
-    "query_rates", "equal_pairs", "equal_in_sets", "unique_in_sets", "length_correlation", "mean_answer", "centred_error", "tuning_error",
+    "query_rates", "equal_pairs",
+    "equal_in_sets", "unique_in_sets", "length_correlation", "mean_answer", "centred_error", "tuning_error",
     "parameters", "diverged", "features_seen", "seed", "rounds", "balance", "update", "features", "tuning", "ngrams",
     "model", "lam", "judge", "passes", "kind", "data", "versions", "seconds",
 )  # fmt: skip

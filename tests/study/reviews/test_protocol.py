@@ -71,7 +71,7 @@ def test_shares_are_the_parts_and_are_shown(tmp_path: Path) -> None:
     finished = study(spec, tmp_path)
     size = finished.domains["android"]["reviews"]
     held = domains.development_size(finished.domains["android"], 0.3)
-    assert set(finished.results["rounds"]) == {size - held - round(0.25 * size)}
+    assert set(finished.results["trained"]) == {size - held - round(0.25 * size)}
     page = unescape(report.write(finished, "conquer study").read_text())
     assert "<th>development</th><td>0.3</td>" in page
     assert "<th>test</th><td>0.25</td>" in page
