@@ -87,7 +87,7 @@ def sizes(total: int = LARGEST) -> dict[str, int]:
     >>> plan = sizes(); len(plan), sum(plan.values()), plan["android"], max(plan.values())
     (33, 341400, 1015, 20000)
     >>> sizes(8_250)["android"]
-    80
+    95
     """
     if total % 5 or not 5 * len(DOMAINS) <= total <= LARGEST:
         raise ValueError(f"total must be a multiple of 5 in [{5 * len(DOMAINS)}, {LARGEST}], got {total}")

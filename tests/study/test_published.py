@@ -26,7 +26,7 @@ def test_the_code_of_published_results_is_the_same(folder: Path) -> None:
 def test_every_page_says_how_it_was_made(page: Path) -> None:
     found = [
         record(folder) for folder in page.parents
-        if RESULTS in (folder, *folder.parents) and page.relative_to(folder).as_posix() in record(folder).get("files", ())
+        if folder.is_relative_to(RESULTS) and page.relative_to(folder).as_posix() in record(folder).get("files", ())
     ]  # fmt: skip
     assert len(found) == 1, f"{page.name} must be listed in one {MANIFEST}"
     assert found[0]["command"]

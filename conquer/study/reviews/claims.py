@@ -338,10 +338,20 @@ def _trend(values: list[float]) -> str:
     return "falls" if max(steps) <= 0 else "rises" if min(steps) >= 0 else "shows no clear trend"
 
 
+def _ranks_agree(one: Sequence[float], two: Sequence[float]) -> float | None:
+    """Spearman's rank correlation, None where either is constant.
+
+    >>> _ranks_agree([1.0, 2.0, 3.0], [5.0, 6.0, 9.0]), _ranks_agree([1.0, 2.0], [3.0, 3.0])
+    (1.0, None)
+    """
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(one, two).statistic) if len(set(one)) > 1 < len(set(two)) else None
+
+
 def online(facts: Facts) -> Claim | None:
     """Whether the loss while learning ranks algorithms as the loss afterwards does."""
     import polars as pl
-    from scipy.stats import spearmanr
 
     part = facts.results.filter(pl.col("online_error").is_not_null() & (pl.col("algorithm") != "random"))
     means = part.group_by("algorithm", "items").agg(pl.col("error").mean(), pl.col("online_error").mean())
@@ -349,8 +359,11 @@ def online(facts: Facts) -> Claim | None:
     found = []
     for items in facts.sizes:
         here = means.filter(pl.col("items") == items)
-        if here.height > 2:
-            found.append((items, float(spearmanr(here["error"].to_numpy(), here["online_error"].to_numpy()).statistic)))
+        if (
+            here.height > 2
+            and (value := _ranks_agree(here["error"].to_list(), here["online_error"].to_list())) is not None
+        ):
+            found.append((items, value))
     if not found:
         return None
     lowest = min(value for _, value in found)
@@ -361,8 +374,6 @@ def online(facts: Facts) -> Claim | None:
 
 def averages(facts: Facts) -> Claim | None:
     """Whether the number of trials won gives the order of the means."""
-    from scipy.stats import spearmanr
-
     names = [name for name in facts.names if name not in ("random", CEILING)]
     if len(names) < 3:
         return None
@@ -370,7 +381,9 @@ def averages(facts: Facts) -> Claim | None:
     for row in one_versus_one(facts.results).iter_rows(named=True):
         if row["row"] in wins and row["column"] in wins:
             wins[row["row"]] += row["wins"]
-    value = float(spearmanr([facts.mean[n] for n in names], [-wins[n] for n in names]).statistic)
+    value = _ranks_agree([facts.mean[n] for n in names], [-wins[n] for n in names])
+    if value is None:
+        return None
     order = ", ".join(sorted(names, key=lambda n: -wins[n]))
     verdict = HOLDS if value > 0.8 else PARTLY if value > 0.4 else FAILS
     evidence = f"Rank correlation of wins and mean error {value:.2f}; by wins: {order}."

@@ -211,7 +211,7 @@ def slug(name: str) -> str:
 
 
 def _domains(finished: Finished) -> "DataFrame":
-    """A frame with one row per domain: what was read of it."""
+    """A frame with one row per domain: what was read of it, and how many reviews balancing leaves."""
     import polars as pl
 
     rows = [
@@ -223,7 +223,7 @@ def _domains(finished: Finished) -> "DataFrame":
             "read": facts.get("read"),
             "unreadable": facts.get("unreadable"),
             "repeated": facts.get("duplicates"),
-            "balanced": facts.get("balanced") and "yes",
+            "balanced": finished.balanced[name]["reviews"] if name in finished.balanced else None,
         }
         for name, facts in finished.domains.items()
     ]
@@ -236,8 +236,8 @@ def show(finished: Finished, console: "Console") -> None:
         console.print(table)
     for name, why in finished.left_out.items():
         console.print(f"left out {name}: {why}")
-    uneven = [name for name, facts in finished.domains.items() if facts.get("balanced") is False]
-    if uneven and finished.specs[0].balance == "stars":
+    uneven = [name for name, facts in finished.balanced.items() if facts.get("balanced") is False]
+    if uneven:
         console.print(f"not balanced: ratings are fractional or have more than 11 distinct values: {', '.join(uneven)}")
     unread = sum(facts.get("unreadable", 0) for facts in finished.domains.values())
     if unread:
@@ -254,12 +254,14 @@ def _readings(results: "DataFrame", width: int) -> "Iterator[Table]":
     beside = max(1, (width - _NAMES) // (_NUMBER * len(sizes)))
     for first in range(0, len(frame), beside):
         some = frame[first : first + beside]
-        title = "mean test error under each reading; intervals are in the report"
+        number = {reading: str(i) for i, reading in enumerate(some["reading"], first + 1)}
+        title = "; ".join(f"{number[reading]} = {short[reading]}" for reading in number)
+        title = f"mean test error (intervals are in the report): {title}"
         table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
         table.add_column("algorithm", no_wrap=True)
-        for reading in some["reading"]:
+        for reading in number:
             for position, items in enumerate(sizes):
-                table.add_column(f"{short[reading] if position == 0 else ''}\nK={items}", justify="right")
+                table.add_column(f"{number[reading] if position == 0 else ''}\nK={items}", justify="right")
         for name in some.columns[1:]:
             label = "full info" if name == CEILING else name  # fits in a terminal of 80 columns
             table.add_row(label, *(error for errors in some[name] for error in errors.split()))

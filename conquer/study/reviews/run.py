@@ -47,12 +47,16 @@ Place = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The frames of a finished study, the facts of its domains, and which domains were left out and why."""
+    """The frames of a finished study, the facts of its domains, and which domains were left out and why.
+
+    `domains` has the facts as found where any reading takes them so; `balanced` those of readings with balanced stars.
+    """
 
     specs: tuple[Spec, ...]
     results: "DataFrame"
     curves: "DataFrame"
     domains: dict[str, dict[str, Any]]
+    balanced: dict[str, dict[str, Any]]
     left_out: dict[str, str]
     folder: Path
 
@@ -211,8 +215,10 @@ def study(
     write_frame(results, out / "results.parquet")
     write_frame(curves, out / "curves.parquet")
     shutil.rmtree(work, ignore_errors=True)
-    domains = {source.name: about for source, about in readings[0].domains}
-    return Finished(every, results, curves, domains, left_out, out)
+    kinds: dict[str, dict[str, dict[str, Any]]] = {"none": {}, "stars": {}}
+    for reading in readings:
+        kinds[reading.spec.balance] |= {source.name: about for source, about in reading.domains}
+    return Finished(every, results, curves, kinds["stars"] | kinds["none"], kinds["stars"], left_out, out)
 
 
 def _plans(readings: Sequence[_Reading], chosen: Sequence[Mapping[Place, Row]]) -> list[Plan]:

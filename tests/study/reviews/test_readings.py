@@ -195,7 +195,7 @@ def test_one_report_of_two_readings(both) -> None:
     copied = {str(path.relative_to(place)) for path in publish(folder, place, ["conquer", "study"], ENTRY)}
     own = "coordinate-binary-eta"
     assert {"claims.md", "readings.md", "lengths.md", "readings.png", f"{own}/errors.png"} <= copied
-    assert {f"{own}/regret_by_domain.png", f"{own}/regret_by_domain_one.png", f"{own}/silence_paper.md"} <= copied
+    assert {f"{own}/regret_by_domain.png", f"{own}/regret_by_domain_one.png"} <= copied
     assert (place / "claims.md").read_text() == (folder / "tables" / "claims.md").read_text()
     assert all(name.endswith((".md", ".png")) for name in copied)
     lines = (folder / "tables" / "readings.md").read_text().splitlines()
