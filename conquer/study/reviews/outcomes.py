@@ -72,14 +72,15 @@ def first_values(learner: Learner, part: Part, units: Ints, scores: Floats) -> F
     return values
 
 
-def first_error(learner: Learner, part: Part, tests: Ints) -> tuple[float, float]:
+def first_error(learner: Learner, part: Part, tests: Ints, *, last: bool = True) -> tuple[float, float]:
     """(error of the first item chosen, error of the top score) on the test sets.
 
-    A model that projects has scores of its own in every set, so there the rule chooses set by set.
+    A model that projects has scores of its own in every set, so there the rule chooses set by set; before the `last`
+    checkpoint, where that would take too long, its top score counts.
     """
     scores = scores_of(learner, part, part.evaluation)
     plain = test_error(part, tests, scores)
-    if learner.parameters.get("projection") is None:
+    if learner.parameters.get("projection") is None or not last:
         values = first_values(learner, part, part.evaluation, scores)
         return (plain if values is scores else test_error(part, tests, values)), plain
     stars = part.stars[tests]
@@ -111,7 +112,7 @@ def follow(spec: Spec, algorithm: str, point: dict[str, Any], part: Part, course
         start = time.perf_counter()
         traces.append(simulate(learner, segment, judge=spec.judge, seed=course.seed + number))
         seconds += time.perf_counter() - start
-        error, plain = first_error(learner, part, course.tests)
+        error, plain = first_error(learner, part, course.tests, last=number + 1 == len(course.segments))
         errors.append(error)
     correlation = length_correlation(part, scores_of(learner, part, part.evaluation))
     centred = centred_error(learner, part, course, traces)

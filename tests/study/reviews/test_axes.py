@@ -48,11 +48,11 @@ def test_tuning_has_the_rounds_of_the_run() -> None:
 
 def test_the_error_is_that_of_the_first_item_chosen() -> None:
     """ttu chooses its first item by upper bound: the study judges the item that `choose` shows."""
-    spec = tiny(domains=("clothing",), update="coordinate", features="binary", tuning="eta", test_sets=40)
+    spec = tiny(domains=("clothing",), update="coordinate", features="binary", tuning="eta", test_sets=300)
     split = rounds.split(replace(spec, rounds="training/K"), domain_of(), 0)
     part, course = split.part, split.course(4)
     for name, differs in (("ttu", True), ("confidit", True), ("gnc", False), ("ttg", False)):
-        point = {"lam": 1.0} | ({} if name == "ttg" else {"eta": 3.0})
+        point = {"lam": 1.0} | ({} if name == "ttg" else {"eta": 30.0})
         learner = outcomes.learner_for(spec, name, part.X.dim, point)
         simulate(learner, course.segments[0], seed=1)
         error, plain = outcomes.first_error(learner, part, course.tests)
