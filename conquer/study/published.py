@@ -29,19 +29,23 @@ _BESIDE = tuple(
 """Modules that a study imports and that compute none of its numbers."""
 
 
+_SIZE = 32
+"""The length of a hash."""
+
+
 def modules_of(entry: str) -> dict[str, Path]:
-    """{name: file} of a module and of all modules of its top-level package that it imports, directly or not.
+    """{name: file} of a module and of all modules of its package or of conquer that it imports, directly or not.
 
     >>> "conquer.tickets" in modules_of("conquer.data.splits")
     True
     """
-    root = entry.partition(".")[0]
+    roots = (entry.partition(".")[0], "conquer")
     found: dict[str, Path] = {}
     waiting = [entry]
     while waiting:
         name = waiting.pop()
         beside = any(name == other or name.startswith(f"{other}.") for other in _BESIDE)
-        if name in found or name.partition(".")[0] != root or beside:
+        if name in found or name.partition(".")[0] not in roots or beside:
             continue
         path = _file_of(name)
         if path is not None:
@@ -113,6 +117,8 @@ def stale(folder: Path) -> str | None:
     about = record(folder)
     if "archived" in about or about.get("code") == hash_of(about["entry"]):
         return None
+    if len(about.get("code", "")) != _SIZE:
+        return f"{folder.name}: {about.get('code')}; `{about['command']}` makes it anew"
     return f"{folder.name}: {about['entry']} or what it imports has changed since `{about['command']}`"
 
 
