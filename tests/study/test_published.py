@@ -80,7 +80,7 @@ def test_a_report_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
     assert sorted(path.name for path in place.iterdir()) == ["claims.md", "own.md", MANIFEST]
     assert record(place)["command"] == "conquer study"
     assert stale(place) is None
-    (place / MANIFEST).write_text(json.dumps(record(place) | {"code": "other"}))
+    (place / MANIFEST).write_text(json.dumps(record(place) | {"code": 32 * "0"}))
     assert "has changed since `conquer study`" in stale(place)
     (place / MANIFEST).write_text(json.dumps(record(place) | {"archived": "its command was removed"}))
     assert stale(place) is None
