@@ -75,12 +75,16 @@ def clear(study: Path) -> None:
 def publish(study: Path, place: Path, command: Sequence[str], entry: str) -> list[Path]:
     """Copy the tables (Markdown) and figures (PNG) of the folder `study` to `place`; returns the files written.
 
+    Of several readings the figures of the first are copied; the others are in the report.
     `command` made them with the code of the module `entry`, which is recorded in `place`. What the record before that
     lists and this study no longer makes is removed.
     """
     written = []
+    own = sorted(path.name for path in (study / "figures").glob("*/"))[1:]
     for folder, ending in (("tables", "*.md"), ("figures", "*.png")):
         for path in sorted((study / folder).rglob(ending)):
+            if folder == "figures" and path.parent.name in own:
+                continue
             target = place / path.relative_to(study / folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
