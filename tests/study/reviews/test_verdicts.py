@@ -222,6 +222,7 @@ def test_rates_of_silence_are_tested(rates: dict[int, float], verdict: str) -> N
     claim = claims.silence_rates(silent(rates))
     assert claim.verdict == verdict
     assert f"The most is {max(rates.values()):.2f} %" in claim.evidence
+    assert "in the paper's own table 15 and " in claim.evidence
 
 
 @pytest.mark.parametrize(
