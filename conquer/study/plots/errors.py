@@ -54,9 +54,9 @@ def errors_by_reading(means: Frames, palette: Palette) -> "Figure":
 
     Algorithms are drawn slightly apart at each K, so that their intervals are distinguishable.
     """
-    across = min(len(means), 3 if len(means) != 4 else 2)
+    across = min(len(means), 3 if len(means) % 2 else 2)
     down = -(-len(means) // across)
-    figure, grid = new(down, across, 3.2 * down, sharey=True)
+    figure, grid = new(down, across, (3.2 if down < 3 else 2.6) * down, sharey=True)
     axes = list(grid.ravel()[: len(means)])
     for axis in grid.ravel()[len(means) :]:
         axis.set_visible(False)

@@ -23,7 +23,7 @@ from conquer.study.progress import QUIET, REPORTING, StudyProgress
 from conquer.study.reviews import claims, tables
 from conquer.study.reviews.comparison import contenders, ordered
 from conquer.study.reviews.run import Finished
-from conquer.study.reviews.spec import CEILING, in_order, reading_of, short_names
+from conquer.study.reviews.spec import CEILING, DECISIVE, in_order, reading_of, short_names
 from conquer.study.runner import versions
 
 if TYPE_CHECKING:
@@ -138,6 +138,14 @@ def combine(folders: Sequence[Path], out: Path) -> Path:
         results = pl.concat(list(parts.values()))
         made = {f"readings{end}": tables.readings(results), f"lengths{end}": tables.lengths(results)}
         tables.write(made | {f"decisive{end}": tables.rules_less_rivals(parts)}, out / "tables")
+        drawn = {
+            name: part for name, part in parts.items()
+            if all(part[axis][0] in values for axis, values in DECISIVE.items())
+        }  # fmt: skip
+        if drawn:
+            short = short_names(drawn)
+            means = {short[name]: tables.all_tables(part)["mean_error"] for name, part in drawn.items()}
+            save(errors_by_reading(means, _palette(results)), out / "figures" / f"readings{end}")
     return page
 
 

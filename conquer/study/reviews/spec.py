@@ -42,6 +42,12 @@ READINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Two places in the space of axes. `paper` adds nothing to the text, with A_0 = I; `ours` is what works best."""
 
+DECISIVE = {
+    "rounds": ("training", "training/20"), "update": ("coordinate", "margin"), "features": ("binary",),
+    "tuning": ("eta",),
+}  # fmt: skip
+"""The readings that are drawn side by side: those in which the axes vary that decide the paper's headline."""
+
 PRESETS = {"small": ("paper", "ours"), "paper": ("paper",), "ours": ("ours",)}
 """{name: the readings it starts from}."""
 
