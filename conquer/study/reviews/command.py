@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from conquer.study.reviews.run import Finished
 
 
-ENTRY = "conquer.study.reviews.run"
-"""The module that the numbers of a study of reviews come from."""
+ENTRY = "conquer.study.reviews.report"
+"""The module that the pages of a study of reviews come from."""
 
 
 def run_study(

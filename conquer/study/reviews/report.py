@@ -47,6 +47,7 @@ _TITLES = {
     "one_versus_one": "One versus one: trials won by the row; a star: Student's test, p < 0.05 after Holm's correction",
     "silence": "Rounds without a question, percent (GNC)",
     "silence_paper": "Rounds without a question, percent (GNC), beside the paper's table",
+    "silence_by_eta": "Rounds without a question by the eta that tuning chose, percent (GNC)",
     "controls": "A rule less its control, at the same parameters",
     "first_item": "Error of the first item chosen, and of the top score, where they differ",
     "equal_pairs": "Questions between equally good items, percent",

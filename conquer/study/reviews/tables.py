@@ -201,6 +201,20 @@ def rules_less_rivals(results: "Mapping[str, DataFrame]") -> "DataFrame":
     return pl.DataFrame(rows)
 
 
+def silence_by_eta(results: "DataFrame", algorithm: str = "gnc") -> "DataFrame":
+    """One row per eta that tuning chose: percent of rounds without a question at each K, and the number of runs."""
+    import polars as pl
+
+    part = results.filter((pl.col("algorithm") == algorithm) & pl.col("query_rate").is_not_null())
+    part = part.with_columns(pl.col("parameters").str.json_path_match("$.eta").cast(pl.Float64).alias("eta"))
+    at = [
+        (100.0 * (1.0 - pl.col("query_rate").filter(pl.col("items") == items).mean())).alias(f"K={items}")
+        for items in sizes_of(part)
+    ]
+    table = part.group_by("eta").agg(*at, pl.len().alias("runs")).sort("eta")
+    return table.with_columns(pl.col("eta").map_elements(lambda eta: f"{eta:g}", return_dtype=pl.String))
+
+
 def by_pass(results: "DataFrame") -> "DataFrame":
     """Percent of rounds without a question in each pass, per algorithm that is ever silent, and K."""
     import polars as pl
@@ -273,6 +287,7 @@ def all_tables(results: "DataFrame") -> "dict[str, DataFrame]":
         "online": online(results),
         "silence": silence(results),
         "silence_paper": silence_beside_the_papers(results),
+        "silence_by_eta": silence_by_eta(results),
         "equal_pairs": equal_pairs(results),
         "tuned": tuned(results),
         "one_versus_one": matrix(duels),
@@ -282,7 +297,7 @@ def all_tables(results: "DataFrame") -> "dict[str, DataFrame]":
     tables["controls"] = controls(every)
     if int(results["passes"][0]) > 1:
         tables["by_pass"] = by_pass(results)
-    return {name: table for name, table in tables.items() if table.width}
+    return {name: table for name, table in tables.items() if table.height}
 
 
 def write(tables: "dict[str, DataFrame]", folder: Path) -> None:
