@@ -106,6 +106,7 @@ def test_controls_are_no_contenders(controlled) -> None:
     made = tables.all_tables(finished.results)
     assert not set(CONTROLS) & set(made["mean_error"]["algorithm"])
     assert set(made["controls"]["control"]) == set(CONTROLS)
+    assert made["silence_by_eta"]["runs"].sum() == finished.results.filter(algorithm="gnc").height
     assert not any(name in claim.evidence for name in CONTROLS for claim in [
         claims.averages(claims.Facts(finished.results)), claims.ceiling(claims.Facts(finished.results)),
     ] if claim)  # fmt: skip
