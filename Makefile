@@ -43,7 +43,7 @@ OTHERS ?= 3
 # VECTORS=vectors.npz: what examples/sentence_vectors made of the arguments, for the lines about vectors.
 STUDY = $(BIN)/conquer study --jobs $(JOBS)
 AXES = $(STUDY) --data $(DATA)/reviews --preset paper
-BOTH = --balance none,stars --update coordinate,margin --algorithms paper,gnc-always
+UPDATES = --update coordinate,margin --algorithms paper,gnc-always
 PARSE = $(BIN)/conquer parse study --jobs $(JOBS)
 SIGN = $(BIN)/python -m conquer.study.published
 BOARDS = $(BIN)/python -m benchmarks.boards --algorithms sep,tob,gnr,gnc,gnt --jobs $(JOBS) --out out/boards
@@ -54,13 +54,14 @@ PLACES = docs/results
 results: results-reviews results-others results-parsing results-boards
 
 results-reviews: $(VENV)/.study
-	$(AXES) --rounds training/20 $(BOTH) --repetitions $(DECISIVE) --out out/few --publish $(PLACES)/few
-	$(AXES) --rounds training $(BOTH) --repetitions $(DECISIVE) --out out/many --publish $(PLACES)/many
-	$(AXES) --rounds training/K $(BOTH) --repetitions $(OTHERS) --out out/axes/rounds
+	$(AXES) --rounds training/20 --balance none,stars $(UPDATES) --repetitions $(DECISIVE) --out out/few --publish $(PLACES)/few
+	$(AXES) --rounds training --balance stars $(UPDATES) --repetitions $(DECISIVE) --out out/many/balanced --publish $(PLACES)/many/balanced
+	$(AXES) --rounds training --balance none $(UPDATES) --repetitions $(DECISIVE) --out out/many/found --publish $(PLACES)/many/found
+	$(AXES) --rounds training/K --balance none,stars $(UPDATES) --repetitions $(OTHERS) --out out/axes/rounds
 	$(AXES) --rounds training/20,training --update implicit --repetitions $(OTHERS) --out out/axes/update
 	$(AXES) --rounds training/20,training --features idf --update coordinate,margin --repetitions $(OTHERS) --out out/axes/features
 	$(AXES) --rounds training/20,training --tuning none,all --repetitions $(OTHERS) --out out/axes/tuning
-	$(BIN)/conquer measure claims out/few out/many out/axes/rounds out/axes/update out/axes/features out/axes/tuning --out out/claims --publish $(PLACES)/claims
+	$(BIN)/conquer measure claims out/few out/many/balanced out/many/found out/axes/rounds out/axes/update out/axes/features out/axes/tuning --out out/claims --publish $(PLACES)/claims
 	$(AXES) --balance stars --update coordinate,margin --algorithms ttg,gnc,ttg-projected,gnc-projected --repetitions $(OTHERS) --out out/projection --publish $(PLACES)/projection
 
 results-others: $(VENV)/.study
