@@ -8,7 +8,7 @@ JOBS ?= 2
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
-	@echo "make results    run every published study again and put its tables and figures into docs/results (an hour)"
+	@echo "make results    run every published study again and put its tables and figures into docs/results (three hours)"
 	@echo "make test       lint, types, layers and all tests"
 	@echo "make soak       what takes longer: 1,300 crashes and 100,000 fuzzed calls; a second call goes on; writes out/soak"
 	@echo "make coverage   all tests, and how much of the package they reach"
@@ -35,20 +35,62 @@ install: $(VENV)/.study
 study: $(VENV)/.study
 	$(BIN)/conquer study --preset small --jobs $(JOBS) --out out/study
 
-# Every published review study: each resumes in out/, and a finished one is only reported again.
+# Every published study, table and figure: each resumes in out/, and a finished one is only reported again. The studies
+# that decide the claims run ten repetitions, the other axes three; about three hours on two cores.
 DATA ?= ../shared/data
+DECISIVE ?= 10
+OTHERS ?= 3
 # VECTORS=vectors.npz: what examples/sentence_vectors made of the arguments, for the lines about vectors.
 STUDY = $(BIN)/conquer study --jobs $(JOBS)
-BOTH = --preset paper --readings paper,ours
+AXES = $(STUDY) --data $(DATA)/reviews --preset paper
+UPDATES = --update coordinate,margin --algorithms paper,gnc-always
+PARSE = $(BIN)/conquer parse study --jobs $(JOBS)
+SIGN = $(BIN)/python -m conquer.study.published
+UD = $(DATA)/treebanks/UD_
+PLACES = docs/results
 
-results: $(VENV)/.study
-	$(STUDY) --preset small --out out/study --publish docs/results/small
-	$(STUDY) --data $(DATA)/reviews --preset paper --readings paper,margin,ours --out out/reviews --publish docs/results/reviews
-	$(STUDY) --data $(DATA)/reviews $(BOTH) --algorithms gnc,random --passes 3 --repetitions 3 --out out/passes --publish docs/results/passes
-	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
-	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
-	$(BIN)/python -m benchmarks.votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish docs/results/votes
-	$(BIN)/python -m benchmarks.crowds $(DATA)/votes --out out/votes --publish docs/results/votes
+.PHONY: results-reviews results-others results-parsing results-boards
+results: results-reviews results-others results-parsing results-boards
+
+results-reviews: $(VENV)/.study
+	$(AXES) --rounds training/20 --balance none,stars $(UPDATES) --repetitions $(DECISIVE) --out out/few --publish $(PLACES)/few
+	$(AXES) --rounds training --balance stars $(UPDATES) --repetitions $(DECISIVE) --out out/many/balanced --publish $(PLACES)/many/balanced
+	$(AXES) --rounds training --balance none $(UPDATES) --repetitions $(DECISIVE) --out out/many/found --publish $(PLACES)/many/found
+	$(AXES) --rounds training/K --balance none,stars $(UPDATES) --repetitions $(OTHERS) --out out/axes/rounds
+	$(AXES) --rounds training/20,training --update implicit --repetitions $(OTHERS) --out out/axes/update
+	$(AXES) --rounds training/20,training --features idf --update coordinate,margin --repetitions $(OTHERS) --out out/axes/features
+	$(AXES) --rounds training/20,training --tuning none,all --repetitions $(OTHERS) --out out/axes/tuning
+	$(BIN)/conquer measure claims out/few out/many/balanced out/many/found out/axes/rounds out/axes/update out/axes/features out/axes/tuning --out out/claims --publish $(PLACES)/claims
+	$(AXES) --balance stars --update coordinate,margin --algorithms ttg,gnc,ttg-projected,gnc-projected --repetitions $(OTHERS) --out out/projection --publish $(PLACES)/projection
+
+results-others: $(VENV)/.study
+	$(STUDY) --preset small --out out/study --publish $(PLACES)/small
+	$(STUDY) --preset paper --update coordinate,margin --algorithms gnc,gnc-always --repetitions $(OTHERS) --out out/synthetic --publish $(PLACES)/synthetic
+	$(STUDY) --data $(DATA)/preferences/vader --judge raters --preset paper --rounds training/20,training --update coordinate,margin --repetitions $(OTHERS) --out out/raters --publish $(PLACES)/raters
+	$(AXES) --rounds training --balance stars --algorithms gnc,random --passes 3 --repetitions $(OTHERS) --out out/passes --publish $(PLACES)/passes
+	$(STUDY) --data $(DATA)/reviews --preset ours --features tfidf --domains electronics --items 5 --repetitions 5 \
+		--algorithms ttg,gnr,gnt,gnw,random,pairucb,colstim,maxinp,twots,ndb,rank-breaking,preference-perceptron \
+		--out out/rivals --publish $(PLACES)/rivals
+	$(BIN)/python -m benchmarks.votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish $(PLACES)/votes
+	$(BIN)/python -m benchmarks.crowds $(DATA)/votes --out out/crowds --publish $(PLACES)/crowds
+	$(SIGN) $(PLACES)/crowds benchmarks.crowds python -m benchmarks.crowds $(DATA)/votes --out out/crowds --publish $(PLACES)/crowds
+
+# One folder for each treebank: the pages, then a record of what made them.
+define PARSED
+	$(PARSE) --treebank $(UD)$(1) $(3) --out out/parsing/$(2)
+	mkdir -p $(PLACES)/parsing/$(2)
+	cp out/parsing/$(2)/report.md out/parsing/$(2)/table.csv out/parsing/$(2)/*.png $(PLACES)/parsing/$(2)/
+	$(SIGN) $(PLACES)/parsing/$(2) conquer.study.parsing.run conquer parse study --treebank UD_$(1) $(3)
+endef
+
+results-parsing: $(VENV)/.study
+	$(call PARSED,Afrikaans-AfriBooms,afrikaans,--passes 3)
+	$(call PARSED,Gothic-PROIEL,gothic,--passes 3)
+	$(call PARSED,English-EWT,ewt,--passes 3)
+
+results-boards: $(VENV)/.study
+	$(BIN)/python -m benchmarks.boards --votes $(DATA)/votes/llmfao/crowd-comparisons.csv.gz --out $(PLACES)/boards
+	$(SIGN) $(PLACES)/boards benchmarks.boards python -m benchmarks.boards --votes $(DATA)/votes/llmfao/crowd-comparisons.csv.gz --out $(PLACES)/boards
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -27,24 +27,24 @@ Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and f
 def study(
     changes: dict[str, Any],
     preset: Annotated[
-        str, typer.Option(help="paper: the paper to the letter; ours: our settings; small: both on little data.")
+        str, typer.Option(help="paper: nothing added to the text; ours: our settings; small: both on little data.")
     ] = "small",
-    readings: Annotated[
-        str | None, typer.Option(help="paper, margin, ours, comma-separated, side by side in one report.")
-    ] = None,
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
     overwrite: Overwrite = False,
     publish: Publish = None,
 ) -> None:
-    """Run the paper's study, or an extension of it, and report it."""
+    """Run the paper's study, or an extension of it, and report it.
+
+    The options rounds, balance, update, features and tuning are the axes along which the paper can be read. Each takes
+    several values, separated by commas; the study then has every combination.
+    """
     need("study", *(["cluster"] if cluster else []))
     from conquer.study.reviews.command import run_study
 
-    chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out, "command": ["conquer", *sys.argv[1:]]}
-    run_study(preset=preset, readings=chosen, publish=publish, overwrite=overwrite, **where, **changes)
+    run_study(preset=preset, publish=publish, overwrite=overwrite, **where, **changes)
 
 
 @filled(ArenaSpec)
@@ -73,6 +73,23 @@ def limits(
     from conquer.study.reviews.trials import run_limits
 
     run_limits(data, repetitions=repetitions, features=features)
+
+
+@measure.command()
+def claims(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of finished studies of reviews.")],
+    out: Out = Path("claims"),
+    publish: Publish = None,
+) -> None:
+    """Which claims of the paper hold under which readings, over several finished studies, and what decides each."""
+    need("study")
+    from conquer.study.output import publish as copy
+    from conquer.study.reviews.command import ENTRY
+    from conquer.study.reviews.report import combine
+
+    typer.echo(combine(folders, out))
+    if publish is not None:
+        copy(out, publish, ["conquer", *sys.argv[1:]], ENTRY)
 
 
 @data.command("list")

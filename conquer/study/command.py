@@ -1,5 +1,6 @@
 """The command of a study whose cells are independent: refuse mistakes, run with progress bars, report, publish."""
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -56,6 +57,9 @@ def run_command(
     if summary is not None:
         console.print(summary(spec, rows))
     if publish is not None:
-        console.print(f"{len(output.publish(folder, Path(publish)))} tables and figures in {publish}")
+        package = measure.__module__.rpartition(".")[0]
+        own = ["conquer"] if package.startswith("conquer.") else ["python", "-m", package]
+        written = output.publish(folder, Path(publish), [*own, *sys.argv[1:]], measure.__module__)
+        console.print(f"{len(written)} tables and figures in {publish}")
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {report}")
     return report

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conquer.files import write_atomically
+from conquer.study.published import sign as sign_pages
 from conquer.study.runner import Row, key
 
 if TYPE_CHECKING:
@@ -65,18 +66,30 @@ def write_page(path: Path, template: Path, **values: Any) -> Path:
     return path
 
 
-def publish(study: Path, place: Path) -> list[Path]:
+def clear(study: Path) -> None:
+    """Remove the tables and figures of an earlier report from the folder of a study."""
+    for folder in ("tables", "figures"):
+        shutil.rmtree(study / folder, ignore_errors=True)
+
+
+def publish(study: Path, place: Path, command: Sequence[str], entry: str) -> list[Path]:
     """Copy the tables (Markdown) and figures (PNG) of the folder `study` to `place`; returns the files written.
 
-    Files of the same names are replaced, others are left alone.
+    Of several readings the figures of the first are copied; the others are in the report.
+    `command` made them with the code of the module `entry`, which is recorded in `place`. What the record before that
+    lists and this study no longer makes is removed.
     """
     written = []
+    own = sorted(path.name for path in (study / "figures").glob("*/"))[1:]
     for folder, ending in (("tables", "*.md"), ("figures", "*.png")):
         for path in sorted((study / folder).rglob(ending)):
+            if folder == "figures" and path.parent.name in own:
+                continue
             target = place / path.relative_to(study / folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
             written.append(target)
+    sign_pages(place, command, entry, written)
     return written
 
 

@@ -83,10 +83,11 @@ class CellTask:
 
 @dataclass(slots=True)
 class Plan:
-    """The tasks with missing cells, and the rows already stored, by name."""
+    """The tasks with missing cells, the rows already stored, by name, and all wanted names if others compute some."""
 
     tasks: list[CellTask] = field(default_factory=list)
     found: dict[str, Row] = field(default_factory=dict)
+    wanted: list[str] = field(default_factory=list)
 
     @property
     def cost(self) -> float:

@@ -23,7 +23,8 @@ _REFERENCES = (("0.35", "--"), ("black", ":"))
 
 Frames = Mapping[str, "DataFrame"]
 """The results, the curves and the tables of a study, by name."""
-Draw: TypeAlias = "Callable[[Frames, Palette], Figure]"
+Draw: TypeAlias = "Callable[[Frames, Palette], Figure | None]"
+"""Draws a figure, or returns None where a study has nothing to draw."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Figures along the rounds: regret and test error of a study, and the traces of single runs."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,34 @@ _POINTS = 400
 
 
 def regret_curves(frames: Frames, palette: Palette) -> "Figure":
-    """Regret so far, divided by all rounds, against the share of rounds seen; bands are 95 % intervals over domains."""
-    figure = _panels(frames, palette, "share of the training rounds", "cumulative regret / all rounds", _regret_line)
-    return _named(figure, palette)
+    """Regret of the better of two items so far, divided by all rounds, against the share of rounds seen.
+
+    Only algorithms that show two items; bands are 95 % intervals over domains.
+    """
+    return _regret(frames, showing(frames, palette, 2))
+
+
+def regret_curves_one(frames: Frames, palette: Palette) -> "Figure | None":
+    """Regret of the one item shown so far, divided by all rounds, against the share of rounds seen.
+
+    Only algorithms that show one item; bands are 95 % intervals over domains.
+    """
+    single = showing(frames, palette, 1)
+    return _regret(frames, single) if single.names else None
+
+
+def _regret(frames: Frames, palette: Palette) -> "Figure":
+    x, y = "share of the training rounds", "cumulative regret / all rounds"
+    return _named(_panels(frames, palette, x, y, _regret_line), palette)
+
+
+def showing(frames: Frames, palette: Palette, count: int) -> Palette:
+    """The palette without algorithms that show another number of items: the regrets of the two kinds do not compare."""
+    results = frames["results"]
+    other = set(results.filter(results["shows"] == 3 - count)["algorithm"])
+    floor, ceiling = palette.references
+    lines = {name: palette.references[name] for name in (floor, ceiling) if name != floor or count == 2}
+    return Palette([name for name in palette.names if name not in other], palette.styles, lines)
 
 
 def sample_efficiency(frames: Frames, palette: Palette) -> "Figure":
@@ -49,7 +75,7 @@ def sample_efficiency(frames: Frames, palette: Palette) -> "Figure":
 
 def _named(figure: "Figure", palette: Palette) -> "Figure":
     """The figure with each line's name at its end; scales must be final."""
-    _, ceiling = palette.references
+    *_, ceiling = palette.references
     for axis in figure.axes:
         ends: list[tuple[str, float, float, str]] = []
         for line in axis.get_lines():
@@ -72,8 +98,9 @@ def _panels(
 
     results, curves = frames["results"], frames["curves"]
     sizes = sizes_of(results)
-    floor, _ = palette.references
-    names = [*palette.names, *([floor] if floor in results["algorithm"].unique() else [])]
+    floor = next(iter(palette.references))
+    there = len(palette.references) > 1 and floor in results["algorithm"].unique()
+    names = [*palette.names, *([floor] if there else [])]
     styles = palette.styles | {floor: (palette.references[floor][0], "", "")}
     figure, axes = panels(len(sizes), 2, 2.5, sharex=True, sharey=True)
     for axis, items in zip(axes, sizes, strict=True):
@@ -124,41 +151,61 @@ def _efficiency_line(axis: "Axes", part: "DataFrame", name: str, style: tuple[st
 
 
 def regret_by_domain(frames: Frames, palette: Palette) -> "Figure":
-    """Regret so far in each domain, round by round, at the middle K; bands are 95 % intervals over repetitions."""
+    """Regret of the better of two items so far, a row for each domain and a column for each K.
+
+    Only algorithms that show two items; bands are 95 % intervals over repetitions.
+    """
+    return _by_domain(frames, showing(frames, palette, 2))
+
+
+def regret_by_domain_one(frames: Frames, palette: Palette) -> "Figure | None":
+    """Regret of the one item shown so far, a row for each domain and a column for each K.
+
+    Only algorithms that show one item; bands are 95 % intervals over repetitions.
+    """
+    single = showing(frames, palette, 1)
+    return _by_domain(frames, single) if single.names else None
+
+
+def _by_domain(frames: Frames, palette: Palette) -> "Figure":
     import polars as pl
     from matplotlib.ticker import MaxNLocator
 
-    results = frames["results"]
+    results, curves = frames["results"], frames["curves"]
     sizes, domains = sizes_of(results), domains_of(results)
-    items, floor = sizes[(len(sizes) - 1) // 2], next(iter(palette.references))
-    curves = frames["curves"].filter(pl.col("items") == items)
-    means = curves.group_by("domain", "algorithm", "round").agg(pl.col("regret").mean(), runs=pl.col("regret"))
-    means = means.sort("round")
-    lines = dict(means.group_by("domain", "algorithm", maintain_order=True))
+    means = curves.group_by("domain", "items", "algorithm", "round").agg(pl.col("regret").mean(), runs=pl.col("regret"))
+    lines = dict(means.sort("round").group_by("domain", "items", "algorithm", maintain_order=True))
     styles = {name: (palette.styles[name][0], "-", palette.styles[name][2]) for name in palette.names}
-    styles[floor] = *palette.references[floor], ""
-    figure, axes = panels(len(domains), 3, 1.45)
-    for axis, domain in zip(axes, domains, strict=True):
+    if len(palette.references) > 1:
+        floor = next(iter(palette.references))
+        styles[floor] = *palette.references[floor], ""
+    figure, axes = new(len(domains), len(sizes), 1.15 * len(domains) + 0.9, sharex="row")
+    for (row, domain), (column, items) in itertools.product(enumerate(domains), enumerate(sizes)):
+        axis = axes[row, column]
         for i, (name, (colour, line, marker)) in enumerate(styles.items()):
-            part = lines.get((domain, name))
+            part = lines.get((domain, items, name))
             if part is not None:
                 at, mean = part["round"].to_numpy(), part["regret"].to_numpy()
                 axis.plot(
-                    at, mean, line, color=colour, lw=1.0, marker=marker, ms=3, label=name, markevery=(3 + i % 10, 12)
+                    at, mean, line, color=colour, lw=0.9, marker=marker, ms=2, label=name, markevery=(3 + i % 10, 12)
                 )
                 runs = part["runs"].to_list()
                 if min(map(len, runs)) > 2:  # the interval of two runs has no meaning
                     half = np.array([float(half_width(np.array(each))) for each in runs])
                     axis.fill_between(at, mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
-        axis.set_title(domain, fontsize=8, pad=3)
+        if row == 0:
+            axis.set_title(f"K = {items}", fontsize=8, pad=3)
+        if column == 0:
+            axis.set_ylabel(domain, fontsize=7)
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
+        axis.tick_params(labelsize=6)
         for each in (axis.xaxis, axis.yaxis):
-            each.set_major_locator(MaxNLocator(4))
+            each.set_major_locator(MaxNLocator(3))
             each.set_major_formatter("{x:,.0f}")
-    figure.supxlabel(f"rounds (K = {items})", fontsize=8)
+    figure.supxlabel("rounds", fontsize=8)
     figure.supylabel("cumulative regret", fontsize=8)
-    legend(figure, axes[0], palette)
+    legend(figure, axes[0, 0], palette)
     return figure
 
 

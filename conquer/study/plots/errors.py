@@ -54,8 +54,13 @@ def errors_by_reading(means: Frames, palette: Palette) -> "Figure":
 
     Algorithms are drawn slightly apart at each K, so that their intervals are distinguishable.
     """
-    figure, axes = new(1, len(means), 3.2, sharey=True)
-    for axis, (reading, table) in zip(axes[0], means.items(), strict=True):
+    across = min(len(means), 3 if len(means) % 2 else 2)
+    down = -(-len(means) // across)
+    figure, grid = new(down, across, (3.2 if down < 3 else 2.6) * down, sharey=True)
+    axes = list(grid.ravel()[: len(means)])
+    for axis in grid.ravel()[len(means) :]:
+        axis.set_visible(False)
+    for axis, (reading, table) in zip(axes, means.items(), strict=True):
         sizes = [int(name.removeprefix("K=")) for name in table.columns if name.startswith("K=")]
         step = _BESIDE * min((b - a for a, b in itertools.pairwise(sizes)), default=1)
         lines = {row["algorithm"]: row for row in table.iter_rows(named=True)}
@@ -69,12 +74,13 @@ def errors_by_reading(means: Frames, palette: Palette) -> "Figure":
         for name, (colour, line) in palette.references.items():
             if name in rows:
                 axis.plot(sizes, rows[name], color=colour, linestyle=line, linewidth=1.2, label=name)
-        axis.set_title(f"reading: {reading}", fontsize=9)
+        axis.set_title(reading, fontsize=8)
         axis.set_xticks(sizes)
         axis.set_xlabel("items in a round (K)", fontsize=8)
-    axes[0, 0].set_ylabel("mean test error", fontsize=8)
-    axes[0, 0].set_ylim(bottom=0)
-    for axis in axes[0]:
+    for axis in axes[::across]:
+        axis.set_ylabel("mean test error", fontsize=8)
+    axes[0].set_ylim(bottom=0)
+    for axis in axes:
         drawn = [line for line in axis.get_lines() if not line.get_label().startswith("_")]
         last = max(float(line.get_xdata()[-1]) for line in drawn)
         ends = [(line.get_label(), last, float(line.get_ydata()[-1]), line.get_color()) for line in drawn]

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 from conquer.study.backends import choose
 from conquer.study.progress import COMPILING, Bars, StudyProgress
 from conquer.study.reviews.sources import DomainSource, check, preview, sources
-from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
+from conquer.study.reviews.spec import CEILING, CONTROLS, EMBEDDED, PAPER, Spec, preset
 
 if TYPE_CHECKING:
     from conquer.study.reviews.run import Finished
 
 
+ENTRY = "conquer.study.reviews.report"
+"""The module that the pages of a study of reviews come from."""
+
+
 def run_study(
     *,
     preset: str = "small",
-    readings: tuple[str, ...] | None = None,
     jobs: int = 1,
     cluster: str | None = None,
     out: str | Path = "study",
@@ -31,7 +34,7 @@ def run_study(
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
-    `readings` replace those of the preset, `changes` are fields of `Spec`, and `command` is the command line for the
+    `changes` are fields of `Spec`, those of an axis with one value or several; `command` is the command line for the
     report. Tables and figures are also copied to the folder `publish`. The report of another study in `out` is replaced
     only with `overwrite`. Mistakes are refused before anything is compiled, most before numpy is imported.
     """
@@ -44,7 +47,7 @@ def run_study(
         given = {name: value for name, value in changes.items() if value is not None}
         data, names = given.get("data", "synthetic"), given.get("domains")
         check(data, names, text=given.get("text"), rating=given.get("rating"))
-        specs = specifications(preset, readings, **given)
+        specs = specifications(preset, **given)
         if data in EMBEDDED:
             sources(specs[0])
         from conquer.kernels.core import background  # numpy is imported only now
@@ -68,7 +71,8 @@ def run_study(
         output.sign(out, "reviews", specs)
     report.show(finished, console)
     if publish is not None:
-        console.print(f"{len(output.publish(Path(out), Path(publish)))} tables and figures in {publish}")
+        written = output.publish(Path(out), Path(publish), command or ["conquer", "study"], ENTRY)
+        console.print(f"{len(written)} tables and figures in {publish}")
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0
 
@@ -103,15 +107,15 @@ def rehearse(specs: Sequence[Spec]) -> None:
             repeat(Repetition(small, source, folder, 0, wanted))
 
 
-def specifications(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -> tuple[Spec, ...]:
-    """The preset of this name with some fields changed; the algorithms may be "paper", "rivals" or "all".
+def specifications(name: str, **changes: Any) -> tuple[Spec, ...]:
+    """The preset of this name with some fields changed; the algorithms may be "paper", "controls", "rivals" or "all".
 
     >>> [spec.features for spec in specifications("small", items=(5, 10), algorithms=("ttg", "gnc"))]
     ['binary', 'idf']
     """
     if "algorithms" in changes:
         changes["algorithms"] = _algorithms(changes["algorithms"])
-    return preset(name, readings, **changes)
+    return preset(name, **changes)
 
 
 def _algorithms(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,9 +123,9 @@ def _algorithms(names: tuple[str, ...]) -> tuple[str, ...]:
 
     # Fixed arms make no sense on reviews, and some rivals take few features only.
     rivals = tuple(name for name in groups()["contextual"] if name not in PAPER)
-    groups_of = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
-    chosen = groups_of.get(names[0], names) if len(names) == 1 else names
-    if absent := unknown(chosen):
-        there = ("paper", "rivals", "all", *table(), *offered())
+    groups_of = {"paper": PAPER, "controls": (*CONTROLS,), "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
+    chosen = tuple(dict.fromkeys(each for name in names for each in groups_of.get(name, (name,))))
+    if absent := [name for name in unknown(chosen) if name not in CONTROLS]:
+        there = (*groups_of, *table(), *offered(), *CONTROLS)
         raise ValueError(f"unknown algorithm {', '.join(absent)}; algorithms are {', '.join(there)}")
     return chosen

@@ -11,7 +11,7 @@ import numpy as np
 
 from conquer.metrics import half_width, t_test
 from conquer.study.plots.canvas import sizes_of
-from conquer.study.reviews.spec import CEILING, PAPER
+from conquer.study.reviews.spec import CEILING, CONTROLS, PAPER
 from conquer.types import Floats
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def ordered(names: Iterable[str]) -> list[str]:
 
 
 def contenders(results: "DataFrame") -> list[str]:
-    """The algorithms without the two references."""
-    return [name for name in ordered(results["algorithm"]) if name not in ("random", CEILING)]
+    """The algorithms without the two references and without controls."""
+    return [name for name in ordered(results["algorithm"]) if name not in ("random", CEILING, *CONTROLS)]
 
 
 def trials_of(results: "DataFrame") -> "DataFrame":
@@ -170,17 +170,20 @@ class Facts:
         self.results = results
         self.sizes = sizes_of(results)
         self.trials = trials_of(results)
-        self.names = [name for name in self.trials.columns if name not in _TRIAL]
-        self.mean = {name: _mean(self.trials[name]) for name in self.names}
+        every = [name for name in self.trials.columns if name not in _TRIAL]
+        self.names = [name for name in every if name not in CONTROLS]
+        """The algorithms without controls."""
+        self.generated = "kind" in results.columns and results["kind"][0] == "synthetic"
+        self.mean = {name: _mean(self.trials[name]) for name in every}
         self.at = {
             (name, items): _mean(self.trials.filter(pl.col("items") == items)[name])
-            for name in self.names
+            for name in every
             for items in self.sizes
         }
 
     def has(self, *names: str) -> bool:
         """Whether the study has all of these algorithms."""
-        return all(name in self.names for name in names)
+        return all(name in self.mean for name in names)
 
     def etas(self, *names: str) -> str:
         """The lower median of the etas that tuning chose for each of these, in words; empty where there is none.
@@ -204,14 +207,24 @@ class Facts:
         import polars as pl
 
         part = self.trials if items is None else self.trials.filter(pl.col("items") == items)
-        return _gap(part["domain"], _less(part, one, two), looks)
+        return self._gap(part["domain"], _less(part, one, two), looks)
 
     def faster(self, one: Sequence[str], two: Sequence[str]) -> Gap:
         """By how much more the mean error of some algorithms rises from the smallest to the largest K than others'."""
         import polars as pl
 
         low, high = (self.trials.filter(pl.col("items") == items) for items in (self.sizes[0], self.sizes[-1]))
-        return _gap(low["domain"], _less(high, one, two) - _less(low, one, two), 1)
+        return self._gap(low["domain"], _less(high, one, two) - _less(low, one, two), 1)
+
+    def _gap(self, domains: "Series", values: Floats, looks: int) -> Gap:
+        """The mean of each trial's value; its interval is over domains where there are enough, else over trials.
+
+        Synthetic domains come from one generator: an interval over them says nothing about other domains.
+        """
+        units, level = by_domain(domains.to_list(), values), 1.0 - 0.05 / looks
+        mean, half = float(units.mean()), float(half_width(units, level=level)) if len(units) > 1 else math.inf
+        unit = "trials" if domains.n_unique() < DOMAINS else "domains of one generator" if self.generated else "domains"
+        return Gap(mean, mean - half, mean + half, len(units), unit, level)
 
     def versus(self, one: str, two: str, *, looks: int = 1) -> tuple[str, Gap]:
         """(words, difference) of two algorithms."""
@@ -234,11 +247,3 @@ def _less(trials: "DataFrame", one: Sequence[str], two: Sequence[str]) -> Floats
 
     gap = trials.select(pl.mean_horizontal(*one) - pl.mean_horizontal(*two)).to_series()
     return np.asarray(gap.to_numpy(), np.float64)
-
-
-def _gap(domains: "Series", values: Floats, looks: int) -> Gap:
-    """The mean of each trial's value; its interval is over domains where there are enough of them, else over trials."""
-    units, level = by_domain(domains.to_list(), values), 1.0 - 0.05 / looks
-    mean, half = float(units.mean()), float(half_width(units, level=level)) if len(units) > 1 else math.inf
-    unit = "domains" if domains.n_unique() >= DOMAINS else "trials"
-    return Gap(mean, mean - half, mean + half, len(units), unit, level)

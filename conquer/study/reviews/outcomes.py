@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from conquer.kernels.reviews import dual_coefficients, primal_weights, row_scores
+from conquer.kernels.rounds import settings as st
+from conquer.learners.conquer import Conquer
 from conquer.metrics import star_error
-from conquer.registry import find
+from conquer.models.diagonal import Diagonal
+from conquer.policies import ALWAYS, GNC
+from conquer.registry import bounded, find
 from conquer.rows import SparseRows
 from conquer.simulation import Trace, simulate
 from conquer.study.reviews.rounds import Course, Part, rows_of, test_error
-from conquer.study.reviews.spec import Spec
+from conquer.study.reviews.spec import CONTROLS, Spec
 from conquer.types import Floats, Ints, Learner, Query
 
 _POINTS = 40
@@ -23,11 +27,16 @@ _TOLERANCE, _STEPS = 1e-4, 500
 
 def learner_for(spec: Spec, algorithm: str, dim: int, point: dict[str, Any]) -> Learner:
     """A new learner with the specification's model and update, where the algorithm has the choice."""
-    row = find(algorithm)
+    base, _ = CONTROLS.get(algorithm, (algorithm, ""))
+    row = find(base)
+    if algorithm == "gnc-always":
+        row = bounded(algorithm, row.description, replace(GNC, gate=ALWAYS))
     model = spec.model if spec.model in row.models else row.models[0]
     takes_update = any(p.name == "update" and model in p.models for p in row.parameters)
-    update: dict[str, Any] = {"update": spec.update} if takes_update else {}
-    return row.build(dim, model, **update, **point)
+    extra: dict[str, Any] = {"update": spec.update} if takes_update else {}
+    if algorithm.endswith("-projected"):
+        extra["projection"] = "sequential"
+    return row.build(dim, model, **extra, **point)
 
 
 def scores_of(learner: Learner, part: Part, units: Ints) -> Floats:
@@ -44,12 +53,52 @@ def scores_of(learner: Learner, part: Part, units: Ints) -> Floats:
     return scores
 
 
+def first_values(learner: Learner, part: Part, units: Ints, scores: Floats) -> Floats:
+    """(rows of X,): what the rule maximises to choose its first item, the paper's m_t; 0 for rows of other units.
+
+    These are the `scores`, or upper bounds for the rules whose first item is the largest bound. Exploration (that of
+    Banditron) is left out.
+    """
+    if not isinstance(learner, Conquer) or learner.policy.first != st.UCB:
+        return scores
+    rows, X, values = rows_of(part, units), part.X, scores.copy()
+    if isinstance(learner.model, Diagonal):
+        variances = row_scores(X.indptr, X.indices, X.data * X.data, rows, 1.0 / learner.model.precision())
+        values[rows] += np.sqrt(learner.eta * variances)
+        return values
+    for start in range(0, rows.size, _CHUNK):
+        piece = rows[start : start + _CHUNK]
+        values[piece] += np.sqrt(learner.eta * learner.model.variances(X.take(piece)))
+    return values
+
+
+def first_error(learner: Learner, part: Part, tests: Ints, *, last: bool = True) -> tuple[float, float]:
+    """(error of the first item chosen, error of the top score) on the test sets.
+
+    A model that projects has scores of its own in every set, so there the rule chooses set by set; before the `last`
+    checkpoint, where that would take too long, its top score counts.
+    """
+    scores = scores_of(learner, part, part.evaluation)
+    plain = test_error(part, tests, scores)
+    if learner.parameters.get("projection") is None or not last:
+        values = first_values(learner, part, part.evaluation, scores)
+        return (plain if values is scores else test_error(part, tests, values)), plain
+    stars = part.stars[tests]
+    first = [learner.choose(part.X.take(rows), number).shown[0] for number, rows in enumerate(tests)]
+    shown = stars[np.arange(len(tests)), first]
+    return float((stars.max(axis=1) - shown).mean() / part.span), plain
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Traces and test errors of each segment of a course, seconds of learning, and how scores depend on length."""
+    """Traces and test errors of each segment of a course, and what else is measured after the last one.
+
+    `errors` are those of the first item that the rule chooses, `score_error` is that of the top score.
+    """
 
     traces: tuple[Trace, ...]
     errors: tuple[float, ...]
+    score_error: float
     seconds: float
     length_correlation: float | None
     centred_error: float | None
@@ -63,10 +112,11 @@ def follow(spec: Spec, algorithm: str, point: dict[str, Any], part: Part, course
         start = time.perf_counter()
         traces.append(simulate(learner, segment, judge=spec.judge, seed=course.seed + number))
         seconds += time.perf_counter() - start
-        scores = scores_of(learner, part, part.evaluation)
-        errors.append(test_error(part, course.tests, scores))
+        error, plain = first_error(learner, part, course.tests, last=number + 1 == len(course.segments))
+        errors.append(error)
+    correlation = length_correlation(part, scores_of(learner, part, part.evaluation))
     centred = centred_error(learner, part, course, traces)
-    return Outcome(tuple(traces), tuple(errors), seconds, length_correlation(part, scores), centred)
+    return Outcome(tuple(traces), tuple(errors), plain, seconds, correlation, centred)
 
 
 def measured(outcome: Outcome, passes: int, span: float) -> dict[str, Any]:
@@ -83,9 +133,11 @@ def measured(outcome: Outcome, passes: int, span: float) -> dict[str, Any]:
     total = np.cumsum(regret)
     return {
         "error": outcome.errors[-1],
+        "score_error": outcome.score_error,
+        "shows": 1 if (query == Query.BEST).any() else 2,
         "online_error": float(star_error(best, shown[:, 0], span=span).mean()),
         "regret": float(total[-1]),
-        "rounds": int(rounds),
+        "trained": int(rounds),
         "answers": int(answers[-1]),
         "query_rate": float(asked.mean()),
         "query_rates": [float(piece.mean()) for piece in np.split(asked, passes)],

@@ -11,7 +11,7 @@ from conquer.judges import rewards_of
 from conquer.kernels import reviews as testsets
 from conquer.rows import Rounds, SparseRows
 from conquer.study.reviews.domains import Domain
-from conquer.study.reviews.spec import Spec
+from conquer.study.reviews.spec import LARGEST, Spec
 from conquer.tickets import stream, tickets
 from conquer.types import Floats, Ints
 
@@ -55,9 +55,12 @@ class Split:
 
     def course(self, items: int, passes: int = 1, checkpoints: tuple[float, ...] = (1.0,)) -> Course:
         """The training rounds and test sets of `items` each."""
-        return course(
-            self.part, items, self.part.learning.size, passes, self.spec.test_sets, checkpoints, *self._name
-        )  # fmt: skip
+        learning, kind = self.part.learning, self.spec.rounds
+        if kind == "training":
+            once = draw(self.part, learning, learning.size, items, stream("rounds", items, *self._name))
+        else:
+            once = disjoint(learning, LARGEST if kind == "training/20" else items, items, *self._name)
+        return course(self.part, once, passes, self.spec.test_sets, checkpoints, *self._name)
 
     def development_sets(self, items: int) -> Ints:
         """Sets of the development part, on which the ceiling's penalty is chosen."""
@@ -119,14 +122,39 @@ def draw(part: Part, pool: Ints, count: int, items: int, seed: int) -> Ints:
     return sets
 
 
+def count_of(rounds: str, training: int, items: int) -> int:
+    """The number of rounds of one pass over a training part.
+
+    >>> [count_of(rounds, 15_000, 5) for rounds in ("training", "training/20", "training/K")]
+    [15000, 750, 3000]
+    """
+    return training if rounds == "training" else training // (LARGEST if rounds == "training/20" else items)
+
+
+def disjoint(pool: Ints, size: int, items: int, *name: object) -> Ints:
+    """(pool // size, items): the first `items` of disjoint random sets of `size` members of the pool.
+
+    The sets depend on `size` and `name` alone: fewer items are a part of the same sets.
+
+    >>> sets = disjoint(np.arange(45), 20, 5, "books")
+    >>> sets.shape, np.unique(sets).size
+    ((2, 5), 10)
+    """
+    count = pool.size // size
+    if not count:
+        raise ValueError(f"{pool.size} reviews are too few for a set of {size}")
+    shuffled = np.random.default_rng(stream("disjoint", size, *name)).permutation(pool)
+    return np.ascontiguousarray(shuffled[: count * size].reshape(count, size)[:, :items])
+
+
 def course(
-    part: Part, items: int, count: int, passes: int, test_sets: int, checkpoints: tuple[float, ...], *name: object
+    part: Part, once: Ints, passes: int, test_sets: int, checkpoints: tuple[float, ...], *name: object
 ) -> Course:
-    """`count` rounds of the learning part, repeated in every pass, and `test_sets` sets for the test error.
+    """The rounds `once` (T, K), repeated in every pass, and `test_sets` sets of K for the test error.
 
     The draws depend on `name`, which has nothing of the algorithm, so that comparisons are paired.
     """
-    once = draw(part, part.learning, count, items, stream("rounds", items, *name))
+    items = once.shape[1]
     sets = np.tile(once, (passes, 1))
     cuts = np.unique([0] + [max(1, round(share * len(sets))) for share in checkpoints])
     rewards = rewards_of(part.stars)

@@ -13,8 +13,9 @@ from conquer.study.backends import Backend, serial
 from conquer.study.output import write_frame
 from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, StudyProgress
 from conquer.study.reviews.domains import development_size, store
+from conquer.study.reviews.rounds import count_of
 from conquer.study.reviews.sources import DomainSource, ignored, refuse_unreadable, sources
-from conquer.study.reviews.spec import CEILING, Spec, points, reading_of
+from conquer.study.reviews.spec import CEILING, CONTROLS, Spec, points, reading_of
 from conquer.study.reviews.tasks import Repetition, Tuning, repeat, tune, tuning_effort
 from conquer.study.runner import CellStore, CellTask, Plan, Row, joined, key, missing, run
 
@@ -22,17 +23,21 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 _PLACE = ("reading", "domain", "items", "algorithm", "repetition")
-_NUMBERS = ("items", "repetition", "rounds", "answers", "features_seen", "seed", "passes")
+_NUMBERS = ("items", "repetition", "trained", "answers", "features_seen", "seed", "passes", "shows")
 _REALS = (
-    "error", "online_error", "regret", "query_rate", "equal_pairs", "equal_in_sets", "unique_in_sets",
+    "error", "score_error", "online_error", "regret", "query_rate", "equal_pairs", "equal_in_sets", "unique_in_sets",
     "length_correlation", "mean_answer", "centred_error", "tuning_error", "lam", "seconds",
 )  # fmt: skip
 _COLUMNS = (
-    *_PLACE, "error", "online_error", "regret", "rounds", "answers", "query_rate", "query_rates", "equal_pairs",
+    *_PLACE, "error", "score_error", "online_error", "regret", "trained", "shows", "answers", "query_rate",
+    "query_rates", "equal_pairs",
     "equal_in_sets", "unique_in_sets", "length_correlation", "mean_answer", "centred_error", "tuning_error",
-    "parameters", "diverged", "features_seen", "seed", "features", "ngrams", "model", "update", "tuning", "tune_at",
-    "lam", "judge", "passes", "balance", "data", "versions", "seconds",
+    "parameters", "diverged", "features_seen", "seed", "rounds", "balance", "update", "features", "tuning", "ngrams",
+    "model", "lam", "judge", "passes", "kind", "data", "versions", "seconds",
 )  # fmt: skip
+
+_FIXED = 300.0
+"""What a cell costs besides its rounds, in rounds: features, test sets and the like."""
 
 Domains = Sequence[tuple[DomainSource, dict[str, Any]]]
 """Domains and the facts known about them."""
@@ -42,12 +47,16 @@ Place = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The frames of a finished study, the facts of its domains, and which domains were left out and why."""
+    """The frames of a finished study, the facts of its domains, and which domains were left out and why.
+
+    `domains` has the facts as found where any reading takes them so; `balanced` those of readings with balanced stars.
+    """
 
     specs: tuple[Spec, ...]
     results: "DataFrame"
     curves: "DataFrame"
     domains: dict[str, dict[str, Any]]
+    balanced: dict[str, dict[str, Any]]
     left_out: dict[str, str]
     folder: Path
 
@@ -67,24 +76,30 @@ class _Reading:
         for source, facts in self.domains:
             absent: dict[str, tuple[int, str]] = {}
             for items in spec.items:
-                for algorithm in spec.algorithms:
+                for algorithm in self.tuned():
                     grid = points(spec, algorithm)
                     if len(grid) > 1:
-                        name = key("tuning", spec.settings(), source.key, items, algorithm, grid, spec.tune_at)
+                        name = key("tuning", spec.settings(), source.key, items, algorithm, grid, spec.tuning)
                         if (row := self.store.get(name)) is None:
                             absent[name] = items, algorithm
                         else:
                             plan.found[name] = row
             if absent:
                 task = Tuning(spec, source, self.folder, tuple(absent.values()))
-                count, folds = tuning_effort(development_size(facts, spec.development))
-                cost = 8.0 * count * folds * sum(items for items, _ in absent.values())
+                size, cost = development_size(facts, spec.development), 0.0
+                for items, _ in absent.values():
+                    count, folds = tuning_effort(spec, size, items)
+                    cost += 8.0 * count * folds * items
                 plan.tasks.append(CellTask(task, tuple(absent), cost))
         return plan
 
+    def tuned(self) -> list[str]:
+        """The algorithms whose parameters are chosen: those of the study, and those of which it has only controls."""
+        return list(dict.fromkeys(CONTROLS.get(name, (name, ""))[0] for name in self.spec.algorithms))
+
     def points(self, plan: Plan, tuned: Mapping[str, Row]) -> dict[Place, Row]:
         """The points known so far: those of one-point grids, and those of the tuning plan that are in `tuned`."""
-        grids = {algorithm: points(self.spec, algorithm) for algorithm in self.spec.algorithms}
+        grids = {algorithm: points(self.spec, algorithm) for algorithm in self.tuned()}
         untuned: dict[Place, Row] = {
             (source.name, items, algorithm): {"parameters": dict(grid[0]), "tuning_error": None}
             for source, _ in self.domains
@@ -92,10 +107,16 @@ class _Reading:
             for algorithm, grid in grids.items()
             if len(grid) == 1
         }
-        return untuned | {_place(tuned[name]): tuned[name] for name in plan.names if name in tuned}
+        found = untuned | {_place(tuned[name]): tuned[name] for name in plan.names if name in tuned}
+        controls = [(name, CONTROLS[name][0]) for name in self.spec.algorithms if name in CONTROLS]
+        same = {(d, k, name): row for (d, k, base), row in found.items() for name, of in controls if base == of}
+        return found | same
 
-    def repetitions(self, chosen: Mapping[Place, Row]) -> Plan:
-        """The cells; those of algorithms that are not tuned yet count as missing."""
+    def repetitions(self, chosen: Mapping[Place, Row], taken: set[str]) -> Plan:
+        """The cells; those of algorithms that are not tuned yet count as missing.
+
+        Cells that are `taken` belong to another reading's plan; the new ones of this plan are added.
+        """
         plan, spec = Plan(), self.spec
         for source, facts in self.domains:
             for number in range(spec.repetitions):
@@ -107,14 +128,20 @@ class _Reading:
                             absent[f"{items} {algorithm}"] = items, algorithm, {}
                             continue
                         point = dict(tuned["parameters"]) if tuned else {"penalties": spec.penalties}
-                        name = key("cell", spec.settings(), source.key, items, algorithm, number, point)
+                        settings = spec.ceiling_settings() if algorithm == CEILING else spec.settings()
+                        name = key("cell", settings, source.key, items, algorithm, number, point)
+                        plan.wanted.append(name)
+                        if name in taken:
+                            continue
                         if (row := self.store.get(name)) is None:
                             absent[name] = items, algorithm, point
                         else:
                             plan.found[name] = row
                 if absent:
+                    taken |= absent.keys()
                     task = Repetition(spec, source, self.folder, number, tuple(absent.values()))
-                    cost = float(sum(items for items, _, _ in absent.values()) * facts["reviews"] * spec.passes)
+                    per_item = spec.passes * count_of(spec.rounds, facts["reviews"], 20) + _FIXED
+                    cost = float(sum(items for items, _, _ in absent.values()) * per_item)
                     plan.tasks.append(CellTask(task, tuple(absent), cost))
         return plan
 
@@ -122,7 +149,7 @@ class _Reading:
         """The rows with the settings, the data's hash, and the error that chose their parameters."""
         spec = self.spec
         shared = spec.settings() | {"reading": reading_of(spec), "ngrams": ",".join(map(str, spec.ngrams))}
-        shared |= {"tuning": spec.tuning, "tune_at": spec.tune_at, "lam": spec.lam}
+        shared |= {"tuning": spec.tuning, "lam": spec.lam, "kind": self.domains[0][0].kind}
         hashes = {source.name: source.key for source, _ in self.domains}
         errors = {where: {"tuning_error": row["tuning_error"]} for where, row in chosen.items()}
         return [row | shared | {"data": hashes[row["domain"]]} | errors.get(_place(row), {}) for row in rows]
@@ -156,7 +183,7 @@ def study(
     """
     every = (specs,) if isinstance(specs, Spec) else tuple(specs)
     for algorithm in (algorithm for spec in every for algorithm in spec.algorithms):
-        find(algorithm)  # raises a ValueError that lists the algorithms
+        find(CONTROLS.get(algorithm, (algorithm, ""))[0])  # raises a ValueError that lists the algorithms
     found = [sources(spec) for spec in every]
     out = Path(folder).resolve()  # workers may have another current folder
     out.mkdir(parents=True, exist_ok=True)
@@ -173,23 +200,31 @@ def study(
     tunings = [reading.tuning() for reading in readings]
     tuning = joined(tunings)
     chosen = [reading.points(plan, plan.found) for reading, plan in zip(readings, tunings, strict=True)]
-    plans = [reading.repetitions(known) for reading, known in zip(readings, chosen, strict=True)]
+    plans = _plans(readings, chosen)
     _build({task.content.source: None for plan in (tuning, *plans) for task in plan.tasks}, work, backend, progress)
     tuned = run(tune, tuning, cells, RUNNING, backend, progress, later=joined(plans).cost)
     if tuning.tasks:
         chosen = [reading.points(plan, tuned) for reading, plan in zip(readings, tunings, strict=True)]
-        plans = [reading.repetitions(known) for reading, known in zip(readings, chosen, strict=True)]
+        plans = _plans(readings, chosen)
     rows = run(repeat, joined(plans), cells, RUNNING, backend, progress)
 
     own = zip(readings, chosen, plans, strict=True)
     results, curves = frames(
-        [row for reading, known, plan in own for row in reading.labelled(known, [rows[name] for name in plan.names])]
+        [row for reading, known, plan in own for row in reading.labelled(known, [rows[name] for name in plan.wanted])]
     )
     write_frame(results, out / "results.parquet")
     write_frame(curves, out / "curves.parquet")
     shutil.rmtree(work, ignore_errors=True)
-    domains = {source.name: about for source, about in readings[0].domains}
-    return Finished(every, results, curves, domains, left_out, out)
+    kinds: dict[str, dict[str, dict[str, Any]]] = {"none": {}, "stars": {}}
+    for reading in readings:
+        kinds[reading.spec.balance] |= {source.name: about for source, about in reading.domains}
+    return Finished(every, results, curves, kinds["stars"] | kinds["none"], kinds["stars"], left_out, out)
+
+
+def _plans(readings: Sequence[_Reading], chosen: Sequence[Mapping[Place, Row]]) -> list[Plan]:
+    """The plan of each reading; a cell that several share is in the first of them."""
+    taken: set[str] = set()
+    return [reading.repetitions(known, taken) for reading, known in zip(readings, chosen, strict=True)]
 
 
 def _read(

@@ -10,7 +10,7 @@ from conquer.data import splits
 from conquer.simulation import simulate
 from conquer.study.reviews import outcomes, rounds
 from conquer.study.reviews.domains import Domain, load
-from conquer.study.reviews.rounds import Course, Part
+from conquer.study.reviews.rounds import Course, Part, count_of
 from conquer.study.reviews.sources import DomainSource
 from conquer.study.reviews.spec import CEILING, Spec, points
 from conquer.study.runner import Row, versions
@@ -50,12 +50,17 @@ def tune(task: Tuning) -> list[Row]:
     spec, domain = task.spec, load(task.source, task.folder)
     development = splits.development(domain.strata, domain.hashes, spec.development)
     errors: dict[tuple[int, str], list[list[float]]] = {pair: [] for pair in task.wanted}
-    count, ways = tuning_effort(development.size)
-    for number, fold in enumerate(splits.folds(development, domain.name, spec.seed, ways)):
+    efforts = {items: tuning_effort(spec, development.size, items) for items, _ in task.wanted}
+    most = max(ways for _, ways in efforts.values())
+    for number, fold in enumerate(splits.folds(development, domain.name, spec.seed, most)):
         part = rounds.restricted(domain, fold.learning, fold.evaluation, spec.features, spec.hashing)
         name = (spec.seed, domain.name, "fold", number)
         for items, pairs in itertools.groupby(sorted(task.wanted), key=lambda pair: pair[0]):
-            course = rounds.course(part, items, count, 1, 1, (1.0,), *name)
+            count, ways = efforts[items]
+            if number >= ways:
+                continue
+            once = rounds.draw(part, part.learning, count, items, stream("rounds", items, *name))
+            course = rounds.course(part, once, 1, 1, (1.0,), *name)
             sizes = tuning_sizes(spec, domain, items, fold.evaluation.size)
             tests = [rounds.draw(part, fold.evaluation, spec.test_sets, s, stream("tuning", s, *name)) for s in sizes]
             for _, algorithm in pairs:
@@ -85,18 +90,24 @@ def tuning_sizes(spec: Spec, domain: Domain, items: int, pool: int) -> list[int]
     """The sizes of the sets, drawn from `pool` reviews, whose mean error chooses the point for rounds of `items`."""
     if domain.groups.size:
         return [0]
-    sizes = SEVERAL if spec.tune_at == "several" else (items,)
+    sizes = SEVERAL if spec.tuning == "all" else (items,)
     return [size for size in sizes if size <= pool] or [items]
 
 
-def tuning_effort(development: int) -> tuple[int, int]:
-    """(rounds, folds) for a development part of this size.
+def tuning_effort(spec: Spec, development: int, items: int) -> tuple[int, int]:
+    """(rounds, folds) for tuning rounds of `items` on a development part of this size.
 
-    Three times as many rounds as reviews to learn from, up to 1,500, in as many folds as make 3,000 rounds, at most
-    six: with fewer, chance chooses the point.
+    Where a run has a round for each training review: three times as many rounds as reviews to learn from, up to 1,500,
+    in at most six folds. Elsewhere as many rounds as the run has, in at most 24 folds. The folds make 3,000 rounds
+    where they can: with fewer, chance chooses the point.
     """
-    count = min(1500, 2 * development)
-    return count, max(1, min(6, -(-3000 // count)))
+    training = round(development * (1.0 - spec.development - spec.test) / spec.development)
+    if spec.rounds == "training":
+        count, most = 2 * development, 6
+    else:
+        count, most = count_of(spec.rounds, training, items), 24
+    count = max(1, min(1500, count))
+    return count, max(1, min(most, -(-3000 // count)))
 
 
 def _development_error(spec: Spec, algorithm: str, point: Row, part: Part, course: Course, tests: list[Ints]) -> float:
@@ -107,7 +118,8 @@ def _development_error(spec: Spec, algorithm: str, point: Row, part: Part, cours
     except ArithmeticError:
         return float("inf")
     scores = outcomes.scores_of(learner, part, part.evaluation)
-    return float(np.mean([rounds.test_error(part, sets, scores) for sets in tests]))
+    values = outcomes.first_values(learner, part, part.evaluation, scores)
+    return float(np.mean([rounds.test_error(part, sets, values) for sets in tests]))
 
 
 def repeat(task: Repetition) -> list[Row]:
@@ -134,7 +146,7 @@ def repeat(task: Repetition) -> list[Row]:
     if ceilings:
         found, seconds = outcomes.ridge(part, list(ceilings.values()), split.development, spec.penalties)
         for items, row in zip(ceilings, found, strict=True):
-            rows[items, CEILING] = row | {"rounds": int(part.learning.size), "seconds": seconds}
+            rows[items, CEILING] = row | {"trained": int(part.learning.size), "seconds": seconds}
     shared = {"domain": domain.name, "repetition": task.number, "features_seen": part.X.dim, "versions": versions()}
     return [
         shared | {"items": items, "algorithm": algorithm} | rows[items, algorithm]
@@ -147,4 +159,4 @@ def _run(spec: Spec, algorithm: str, point: Row, part: Part, course: Course) -> 
         return outcomes.measured(outcomes.follow(spec, algorithm, point, part, course), spec.passes, part.span)
     except ArithmeticError:
         blind = rounds.test_error(part, course.tests, np.zeros(len(part.X)))
-        return {"error": blind, "rounds": len(course.sets), "diverged": True}
+        return {"error": blind, "score_error": blind, "trained": len(course.sets), "diverged": True}

@@ -9,7 +9,7 @@ import pytest
 from conquer.data.paper import DOMAINS
 from conquer.metrics import half_width
 from conquer.study.plots.canvas import Palette, palette_of
-from conquer.study.plots.curves import regret_by_domain
+from conquer.study.plots.curves import regret_by_domain, regret_by_domain_one, regret_curves, regret_curves_one
 from conquer.study.plots.errors import errors_by_domain, errors_by_reading
 from conquer.study.reviews.report import FIGURES
 
@@ -22,7 +22,7 @@ def test_readings_have_intervals_that_do_not_cover_each_other() -> None:
     figure = errors_by_reading(
         {"paper": table, "ours": table}, palette_of(["ttg", "gnc"], ["ttg", "gnc"], "random", "all")
     )
-    assert [axis.get_title() for axis in figure.axes] == ["reading: paper", "reading: ours"]
+    assert [axis.get_title() for axis in figure.axes] == ["paper", "ours"]
     for axis in figure.axes:
         places = []
         for bars, halves, means in zip(axis.containers, ([0.01, 0.03], [0.02, 0.0]), ([0.2, 0.3],) * 2, strict=True):
@@ -35,17 +35,18 @@ def test_readings_have_intervals_that_do_not_cover_each_other() -> None:
 
 
 NAMES, SIZES, REPETITIONS = ["ttg", "gnc"], (5, 10, 20), 3
+ONE = [*NAMES, "confidit"]
 
 
-def frames(domains: tuple[str, ...]) -> dict[str, Any]:
+def frames(domains: tuple[str, ...], names: list[str] = NAMES) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     cells, points = [], []
     for place, domain in enumerate(domains):
         for items in SIZES:
-            for algorithm in (*NAMES, "random", "all"):
+            for algorithm in (*names, "random", "all"):
                 for repetition in range(REPETITIONS):
                     head = {"domain": domain, "items": items, "algorithm": algorithm, "repetition": repetition}
-                    cells.append(head | {"error": rng.uniform(0.1, 0.4)})
+                    cells.append(head | {"error": rng.uniform(0.1, 0.4), "shows": 1 if algorithm == "confidit" else 2})
                     if algorithm != "all":
                         rounds = np.linspace(1, 100 * (place + 1), 40).astype(int)
                         regret = rng.uniform(0.1, 1.0) * rounds
@@ -95,27 +96,45 @@ def test_an_interval_that_leaves_the_scale_is_marked(looks: Palette) -> None:
     assert "A triangle" in str(errors_by_domain.__doc__)
 
 
-def test_regret_is_drawn_over_the_rounds_themselves(looks: Palette) -> None:
+def grid(figure: Any) -> dict[tuple[str, int], Any]:
+    """{(domain, K): panel} of a figure with a row for each domain and a column for each K."""
+    axes = figure.axes
+    names = [axis.get_ylabel() for axis in axes[:: len(SIZES)]]
+    return {(name, k): axes[i * len(SIZES) + j] for i, name in enumerate(names) for j, k in enumerate(SIZES)}
+
+
+def test_regret_is_drawn_over_the_rounds_at_every_k(looks: Palette) -> None:
     made = frames(("MP3", "android"))
     figure = regret_by_domain(made, looks)
-    for place, (domain, axis) in enumerate(reversed(titled(figure).items())):
+    shown = grid(figure)
+    assert list(shown) == [(domain, items) for domain in ("android", "MP3") for items in SIZES]
+    for (domain, items), axis in shown.items():
         lines = {line.get_label(): line for line in axis.get_lines()}
         assert list(lines) == [*NAMES, "random"]
         for name, line in lines.items():
-            part = made["curves"].filter(domain=domain, algorithm=name, items=10)
+            part = made["curves"].filter(domain=domain, algorithm=name, items=items)
             mean = part.group_by("round").agg(pl.col("regret").mean()).sort("round")
             assert line.get_xdata().tolist() == mean["round"].to_list()
-            assert line.get_xdata()[-1] == 100 * (place + 1)
             assert line.get_ydata().tolist() == pytest.approx(mean["regret"].to_list())
-    assert figure.get_supxlabel() == "rounds (K = 10)"
-    assert figure.get_supylabel() == "cumulative regret"
+    assert [axis.get_title() for axis in figure.axes[: len(SIZES)]] == [f"K = {items}" for items in SIZES]
+    assert (figure.get_supxlabel(), figure.get_supylabel()) == ("rounds", "cumulative regret")
+
+
+def test_regrets_of_one_item_and_of_two_are_not_in_one_panel() -> None:
+    looks, made = palette_of(ONE, ONE, "random", "all"), frames(("android",), ONE)
+    for two, one in ((regret_by_domain, regret_by_domain_one), (regret_curves, regret_curves_one)):
+        for axis in two(made, looks).axes[: len(SIZES)]:
+            assert {line.get_label() for line in axis.get_lines()} == {"ttg", "gnc", "random"}
+        for axis in one(made, looks).axes[: len(SIZES)]:
+            assert {line.get_label() for line in axis.get_lines()} == {"confidit"}
+        assert one(frames(("android",)), palette_of(NAMES, NAMES, "random", "all")) is None
 
 
 def test_a_learner_that_diverged_has_no_line(looks: Palette) -> None:
     made = frames(("android",))
     made["curves"] = made["curves"].filter(pl.col("algorithm") != "gnc")
-    (axis,) = regret_by_domain(made, looks).axes
-    assert [line.get_label() for line in axis.get_lines()] == ["ttg", "random"]
+    for axis in regret_by_domain(made, looks).axes:
+        assert [line.get_label() for line in axis.get_lines()] == ["ttg", "random"]
 
 
 @pytest.mark.parametrize("draw", [errors_by_domain, regret_by_domain])
@@ -123,11 +142,11 @@ def test_thirty_three_domains_do_not_overlap(looks: Palette, draw: Any) -> None:
     """Every panel has a title and a place of its own, below the legend."""
     figure = draw(frames(DOMAINS), looks)
     figure.draw_without_rendering()
-    shown = titled(figure)
-    assert tuple(shown) == DOMAINS
+    shown = titled(figure) if draw is errors_by_domain else grid(figure)
+    assert tuple(dict.fromkeys(name if isinstance(name, str) else name[0] for name in shown)) == DOMAINS
     boxes = [axis.get_tightbbox() for axis in shown.values()]
     for i, one in enumerate(boxes):
-        assert one.width > 1.5 * figure.dpi
+        assert one.width > 1.2 * figure.dpi
         assert not any(one.overlaps(other) for other in boxes[i + 1 :])
     (above,) = figure.legends
     assert above.get_window_extent().y0 >= max(box.y1 for box in boxes)

@@ -15,7 +15,8 @@ NAMES = ["movies & TV", "MP3"]
 def test_names_as_the_paper_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     options = (
-        "--preset paper --reviews 8250 --items 3,4 --algorithms gnc,random --repetitions 1 --test-sets 50 --jobs 1"
+        "--preset paper --rounds training --reviews 8250 --items 3,4 --algorithms gnc,random --repetitions 1 "
+        "--test-sets 50 --jobs 1"
     )
     given = ["--domains", "movies & TV, MP3", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["conquer", "study", *options.split(), *given])

@@ -55,7 +55,6 @@ def refused(tmp_path: Path, *options: str) -> tuple[str, list[str]]:
         ("--penalties 2,1", "conquer: penalties must be increasing numbers above 0, got (2.0, 1.0)"),
         ("--test 2", "conquer: test must be a share between 0 and 1, got 2.0"),
         ("--preset big", "conquer: unknown preset 'big'; presets are small, paper, ours"),
-        ("--readings paper,theirs", "conquer: unknown reading theirs; readings are paper, margin, ours"),
         ("--ngrams 2,1", "conquer: ngrams must be consecutive numbers from 1 to 2, got (2, 1)"),
         ("--lam 0", "conquer: lam must be a finite number in [1e-100, 1e+100], got 0"),
         ("--judge raters", "conquer: synthetic has no individual ratings for judge 'raters'"),
@@ -87,7 +86,7 @@ def test_a_cluster_where_nobody_listens(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ("--features tf", "conquer: features must be one of binary, counts, tfidf, idf, got 'tf'"),
-        ("--algorithms nobody", "conquer: unknown algorithm nobody; algorithms are paper, rivals, all, ttg"),
+        ("--algorithms nobody", "conquer: unknown algorithm nobody; algorithms are paper, controls, rivals, all, ttg"),
         ("--domains nowhere", "conquer: unknown domain nowhere in synthetic; domains are android"),
         ("--reviews 7", "conquer: total must be a multiple of 5 in"),
     ],

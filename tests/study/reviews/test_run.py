@@ -36,7 +36,7 @@ def test_every_cell_is_there_and_makes_sense(finished) -> None:
     assert means[CEILING] < means["ttg"] < means["random"]
     learners = results.filter(pl.col("algorithm") != CEILING)
     assert (
-        learners["rounds"] == learners["answers"] + (learners["rounds"] * (1 - learners["query_rate"])).round(0)
+        learners["trained"] == learners["answers"] + (learners["trained"] * (1 - learners["query_rate"])).round(0)
     ).all()
     assert sorted(p.name for p in finished.folder.iterdir()) == [
         "cells",
@@ -149,7 +149,7 @@ def test_passes_and_other_models(tmp_path: Path) -> None:
     spec = tiny(passes=3, domains=("android",), items=(3,), repetitions=1, algorithms=("gnc", "banditron"))
     result = study(spec, tmp_path).results.filter(pl.col("algorithm") == "gnc")
     assert result["query_rates"].list.len().to_list() == [3]
-    assert result["rounds"][0] == 3 * (result["rounds"][0] // 3)
+    assert result["trained"][0] == 3 * (result["trained"][0] // 3)
     other = study(tiny(features="idf", update="coordinate", domains=("android",), items=(3,), repetitions=1), tmp_path)
     assert set(other.results["features"]) == {"idf"}
     assert set(other.results["update"]) == {"coordinate"}
@@ -175,7 +175,7 @@ def test_an_error_with_digits_is_a_wrong_label(tmp_path: Path) -> None:
     right = (part.stars == 5).astype(float)
     assert [rounds.test_error(part, part.groups[300:600], s) for s in (right, -right)] == [0.0, 1.0]
     assert rounds.test_error(part, part.groups[300:600], 0 * right) == pytest.approx(0.9)
-    course = rounds.course(part, 10, 300, 1, 50, (1.0,), "digits")
+    course = rounds.course(part, rounds.draw(part, part.learning, 300, 10, 0), 1, 50, (1.0,), "digits")
     outcome = outcomes.follow(spec, "confidit", {}, part, course)
     wrong = (outcome.traces[0].rewards[:, 0] < 1).mean()
     found = outcomes.measured(outcome, 1, part.span)

@@ -81,7 +81,7 @@ def test_stars_teach_more_than_duels_and_more_of_them_more() -> None:
     spec = tiny(domains=("books", "kindle"), repetitions=4, test_sets=300, minimum=300)
     table = trials.limits(spec, items=4).filter(pl.col("domain") == "mean").to_dicts()[0]
     assert table[CEILING] < 0.7 * table["1/8 of it"]
-    assert table[CEILING] < 0.8 * min(table[name] for name in trials.PAIRS)
+    assert table[CEILING] < 0.9 * min(table[name] for name in trials.PAIRS)
 
 
 def test_domains_that_are_all_too_small_are_named() -> None:
