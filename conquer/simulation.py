@@ -313,7 +313,9 @@ def call_kernels() -> None:
     rounds = Rounds(np.eye(3), [[0, 1, 2], [2, 1, 0]], [1.0, 0.0, -1.0], ratings=np.zeros((3, 1)))
     for model in MODELS:
         for compiled in (True, False):
-            simulate("gnr", rounds, model=model, compiled=compiled)
+            trace = simulate("gnr", rounds, model=model, compiled=compiled, evidence=model != "diagonal")
+            if trace.evidence is not None:
+                trace.evidence.race(range(3), 0.5)
         learner = make("gnr", dim=3, model=model)
         learner.scores(np.eye(3))
         learner.model.update(np.eye(3), {0: 1.0}, 1.0)

@@ -171,7 +171,7 @@ class Session:
         self.style: Mapping[str, tuple[float, float]] = {}
         """{name: (weight, standard deviation)} of the style that `conquer.fit` kept out of the scores."""
         self.evidence: Evidence | None = None
-        """A record of every answer, for boards; None for learners that have no board.
+        """A record of every answer about items with ids and without a context, for boards; None for learners without.
 
         Of kernel models, whose forecasts take the square of the answers, only if a stop, a board or `tob` asks for it.
         """
@@ -244,12 +244,13 @@ class Session:
         """
         self._enter()
         try:
-            names, rows = self._read(items, context, ids)
+            names, rows, named = self._read(items, context, ids)
             ticket, done = tickets.ticket(self._stream, self.ordinal), False
-            if self.evidence is None:
-                choice = self.learner.choose(rows, ticket)
-            else:
+            if self.evidence is not None and named:
                 choice, done = self._asked(names, rows, ticket, self.evidence)
+            else:
+                choice = self.learner.choose(rows, ticket)
+                done = self.stop is not None and self._board(names, rows, named).stop(self.stop).done
             offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
             others = tuple([name for name in names if name not in shown]) if choice.query is Query.BEST else ()
             question = question_of(choice, shown, others)
@@ -274,7 +275,7 @@ class Session:
             race, delta = evidence.race(names, self.stop), self.board_settings.delta
             scores = learner.scores(rows)
             if self.stop is not None and len(evidence) < learner.answers:
-                done = self._board(names, rows).stop(self.stop).done  # the model has learnt elsewhere, too
+                done = self._board(names, rows, True).stop(self.stop).done  # the model has learnt elsewhere, too
             elif self.stop is not None:
                 leader, left = race.left(scores, delta)
                 done = leader is not None and not left.size
@@ -294,8 +295,10 @@ class Session:
         self._log({"kind": "cancel", "id": offer_id}, {"why": why})
         self._remember(offer_id, ClosedOffer(self._open.pop(offer_id).question, None, why))
 
-    def _read(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
-        """The items' ids and rows."""
+    def _read(
+        self, items: Any, context: Any, ids: Sequence[ItemId] | None
+    ) -> tuple[Sequence[ItemId], SparseRows, bool]:
+        """The items' ids and rows, and whether an id alone says what is compared: not a position, nor in a context."""
         found = None if self.catalog is None else self.catalog.lookup(items, context, ids)
         if found is not None:
             items, ids = found[0], found[1] if ids is None else ids
@@ -307,13 +310,14 @@ class Session:
                 raise ValueError("the mapping's keys are the ids: pass {id: item} or ids=, not both")
             ids, items = list(items), list(items.values())
         names: Sequence[ItemId] | None = None if ids is None else checked_ids(ids)
+        named = names is not None and context is None
         rows = self._featurize(items, context)
         if names is None:
             count = len(rows)
             names = _NUMBERED[:count] if count <= len(_NUMBERED) else [str(k) for k in range(count)]
         if len(names) != len(rows):
             raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
-        return names, rows
+        return names, rows, named
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors without a context as they are, in any container; a featurizer reads everything else."""
@@ -494,13 +498,14 @@ class Session:
         ValueError
             The learner has no board, an item has no group, or there are no items.
         """
-        names, rows = self._listed(items, context, ids)
-        return self._board(names, rows, groups, options)
+        names, rows, named = self._listed(items, context, ids)
+        return self._board(names, rows, named, groups, options)
 
     def _board(
         self,
         names: Sequence[ItemId],
         rows: SparseRows,
+        named: bool,
         groups: Mapping[Any, str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Board:
@@ -509,7 +514,8 @@ class Session:
             # Some pairs were chosen by looking at answers, whatever the first ones were.
             settings["design"] = "adaptive"
         if groups is None:
-            settings |= {"names": list(map(str, names)), "evidence": self.evidence, "ids": names}
+            settings["names"] = list(map(str, names))
+            settings |= {"evidence": self.evidence, "ids": names} if named else {}
         else:
             if lacking := [name for name in names if name not in groups]:
                 raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
@@ -520,8 +526,10 @@ class Session:
             return made
         return replace(made, support=partial(self.votes or _from_ledger, self, rows))
 
-    def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
-        """The ids and rows of `items`, or of the catalog."""
+    def _listed(
+        self, items: Any, context: Any, ids: Sequence[ItemId] | None
+    ) -> tuple[Sequence[ItemId], SparseRows, bool]:
+        """What `_read` says of `items`, or of the catalog."""
         if items is None and self.catalog is None:
             raise ValueError("items are required: only a fitted session has a catalog")
         return self._read(self.catalog if items is None else items, context, ids)
@@ -530,14 +538,14 @@ class Session:
         self, items: SessionItems | None = None, context: Item | None = None, ids: Sequence[ItemId] | None = None
     ) -> dict[Any, float]:
         """{id: score}, higher is better; items as in `board`."""
-        names, rows = self._listed(items, context, ids)
+        names, rows, _ = self._listed(items, context, ids)
         return dict(zip(names, self.learner.scores(rows).tolist(), strict=True))
 
     def rank(
         self, items: SessionItems | None = None, context: Item | None = None, ids: Sequence[ItemId] | None = None
     ) -> list[Any]:
         """The items' ids, best first; equal scores keep the given order. Items as in `board`."""
-        names, rows = self._listed(items, context, ids)
+        names, rows, _ = self._listed(items, context, ids)
         return [names[k] for k in np.argsort(-self.learner.scores(rows), kind="stable")]
 
     @property

@@ -274,3 +274,17 @@ def test_records_that_do_not_cover_the_model_are_joined_with_intervals():
 def test_a_board_says_of_how_many_voters_its_answers_are():
     session = asked(Session(make("gnr", dim=4, model="full")), 6, voters=("ann", "bob", "cat"))
     assert '4 items, 6 answers of 3 voters, 95 % "proved"' in repr(session.board(ITEMS))
+
+
+def test_positions_and_items_in_a_context_are_no_evidence():
+    """An id of a list is a position, and who is best may depend on the context."""
+    session = Session(make("gnr", dim=4, model="full"), stop=0.5)
+    session.tell(session.ask(np.eye(4)), "first")
+    session.tell(session.ask({"a": "tea", "b": "mug"}, context="morning"), "first")
+    assert len(session.evidence) == 0
+    assert session.board(np.eye(4)).answered is None
+    session.tell(session.ask(ITEMS), "first")
+    assert len(session.evidence) == 1
+    board = session.board(ITEMS)
+    assert (board.answered.total, board.complete) == (1, False)
+    assert board.stop(0.5).done == session.ask(ITEMS).done

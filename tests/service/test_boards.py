@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+import conquer
 from conquer.boards import Evidence
 from conquer.service.engine import engine as queue
 from conquer.service.errors import RefusalError
@@ -300,3 +301,30 @@ async def test_a_question_does_not_wait_for_room_for_a_board(local, monkeypatch)
         await client.post("/v1/models/m/items", content=lines.encode())
         question = await client.post("/v1/models/m/next", json={"voter": "ann"})
         assert question.json().get("event") is not None, question.text
+
+
+@pytest.mark.parametrize("algorithm", ["gnr", "tob"])
+async def test_a_server_keeps_the_evidence_of_a_session(local, algorithm):
+    """Also after it has forgotten the model, and not of rounds in a context."""
+    async with serving(local, algorithm=algorithm, stop=0.5) as (client, server):
+        session = conquer.Session(conquer.make(algorithm, dim=4, model="full"), seed=0, stop=0.5)
+        items = {one["id"]: one["vector"] for one in ITEMS}
+        for turn in range(40):
+            offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+            mine = session.ask(items)
+            assert ([one["id"] for one in offer["shown"]], offer["done"]) == (list(mine.shown), mine.done)
+            winner = min(mine.shown)
+            await client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json={"winner": winner})
+            session.tell(mine, winner=winner)
+            if turn % 9 == 5:
+                server.engine.models.clear()
+        kept = server.engine.models["m"].learner.evidence
+        wanted = session.evidence.array()
+        wanted[:, 5] = 2  # the server does not keep how many items a round had
+        assert kept.array().tolist() == wanted.tolist()
+        items = [{"id": name, "features": {name: 1}} for name in NAMES]
+        offer = (await client.post("/v1/models/m/choose", json={"items": items, "context": {"hour": 8}})).json()
+        answer = f"/v1/models/m/events/{offer['event_id']}/answer"
+        assert (await client.post(answer, json={"winner": offer["left"]})).json()["status"] == "learnt"
+        served = server.engine.models["m"].learner
+        assert (len(served.evidence), served.learner.answers) == (40, 41)

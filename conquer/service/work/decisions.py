@@ -1,6 +1,7 @@
 """Choosing and answering, for single requests, batches and pools alike: `begin` opens rounds, `ModelState` learns."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -202,6 +203,9 @@ def _logged(turn: Turn, rounds: Sequence[NewRound], chosen: Sequence[Chosen]) ->
     state, learner, events = turn.state, turn.state.learner, list[Event]()
     kept = learner.kept([one.read for one in rounds], [choice for choice, _ in chosen])
     for one, (choice, scores), hold in zip(rounds, chosen, kept, strict=True):
+        if one.context != b"null" and "forecast" in choice.memo:
+            # The best item of one context need not be that of another: such answers are no evidence for a board.
+            choice = replace(choice, memo={key: each for key, each in choice.memo.items() if key != "forecast"})
         names = learner.names(one.read, choice)
         decision = Decision(
             ordinal=state.tally.ordinal,
