@@ -272,7 +272,9 @@ class ModelState:
         # A part that could not be answered is not asked about again: nothing was learnt, so the same would be asked.
         if about is not None and said.reason in (None, "skip", "both_bad", "tie"):
             item, part = about
-            tally.asked.setdefault(item, []).append(part)
+            # Two people may have been asked about the same.
+            if part not in (asked := tally.asked.setdefault(item, [])):
+                asked.append(part)
         if said.agreed is not None:
             tally.repeat(said.agreed, said.between, entry.voter)
 

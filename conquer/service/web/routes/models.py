@@ -25,7 +25,6 @@ from conquer.service.work.tasks import create, imported
 routes = Routes()
 _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
 _NOT_NOW = ("stopping", "locked")
-"""Bytes of a model that any server takes."""
 
 
 class ModelList(msgspec.Struct):
