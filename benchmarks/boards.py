@@ -200,7 +200,7 @@ def _second(inverse: Any, w: Any, m: int, chosen: Any, values: Any) -> int:
         if chosen[j] and j != m:
             V = inverse[m, m] + inverse[j, j] - 2.0 * inverse[m, j]
             values[j] = w[j] + (LAM * V + math.sqrt(anytime(V, CHALLENGE)))
-    return _pick(values, m)
+    return int(_pick(values, m))
 
 
 @njit
@@ -480,7 +480,7 @@ def board_from(
     """
     gram = lam * np.eye(count) + 0.25 * laplacian(first, second, np.ones(answer.size), count)
     gains = 0.5 * (np.bincount(first, answer, count) - np.bincount(second, answer, count))
-    inverse = np.linalg.inv(gram)
+    inverse = np.asarray(np.linalg.inv(gram), np.float64)
     V, B, _ = from_inverse(inverse, as_rows(np.eye(count), count))
     forms = []
     for mixing, share in MIXINGS:
@@ -505,7 +505,8 @@ def power(
         told: dict[str, list[float]] = {"default": [], "anytime": [], "proved before": []}
         for found in played:
             first, second, y = found.first[:look], found.second[:look], found.answer[:look]
-            some = Answers(*(np.asarray(column)[:look] for column in found.answers()))
+            columns: list[Any] = [np.asarray(column)[:look] for column in found.answers()]
+            some = Answers(*columns)
             board, V, _ = board_from(first, second, y, count, some)
             told["default"].append(board.better.sum())
             told["anytime"].append(board_from(first, second, y, count, None, interval="anytime")[0].better.sum())
@@ -585,6 +586,11 @@ def endings(rule: str, runs: int, world_: World, *, ends: str, tolerance: float 
         done.append(at if at >= 0 else HORIZON)
     text = f"{'> ' if late else ''}{np.mean(done):,.0f} +- {np.std(done) / math.sqrt(runs):,.0f}"
     return text + (f" ({late} of {runs} not done)" if late else "") + (f", {bad} wrong" if bad else "")
+
+
+def always(found: tuple[Floats, Floats]) -> World:
+    """The same world in every run."""
+    return lambda run: found
 
 
 def uniform(count: int) -> World:
@@ -691,11 +697,11 @@ def main() -> None:
 def _table(
     name: str, counts: Sequence[int], runs: dict[int, int], few: int, votes: Path | None, note: Callable[[str], None]
 ) -> str:
+    rows: list[list[Any]] = []
     if name == "claims":
         return claims_table(counts, runs, note)
     if name == "power":
-        looks = (1_000, 5_000, 10_000)
-        rows = []
+        looks: tuple[int, ...] = (1_000, 5_000, 10_000)
         for rule in ("random", "sep", "gnr", "tob"):
             number = max(2, 20 // few)
             both = [power(rule, runs=number, looks=looks, even=even) for even in (False, True)]
@@ -707,7 +713,6 @@ def _table(
         return table("Pairs told apart of 45: 10 items, linear world", header, rows)
     if name == "fit":
         looks = (2_000, 10_000)
-        rows = []
         for kind in MISFITS:
             for rule, explore in (
                 ("random", 0.0),
@@ -722,14 +727,11 @@ def _table(
         header = ["world", "rule", "explore", *(f"{look:,} answers" for look in looks)]
         return table("Runs with a warning, 10 items", header, rows)
     if name == "stop":
-        rows = []
         worlds: list[tuple[str, int, World]] = []
         for count in (5, 10, 20):
-            fixed = evenly(count)
-            worlds += [("even", count, lambda run, fixed=fixed: fixed), ("uniform", count, uniform(count))]
+            worlds += [("even", count, always(evenly(count))), ("uniform", count, uniform(count))]
         if votes is not None:
-            given = real(votes, 10)
-            worlds.append((votes.name, 10, lambda run: given))
+            worlds.append((votes.name, 10, always(real(votes, 10))))
         for kind, count, source in worlds:
             for rule in ("tob", "gnr", "random"):
                 number = max(2, 200 // few)
@@ -738,7 +740,6 @@ def _table(
                 note(" ".join(map(str, rows[-1])))
         header = ["world", "items", "rule", "done at 0.5", "one alive"]
         return table("Mean answers until done", header, rows)
-    rows = []
     for count, per_item in ((100, 200), (500, 200), (2000, 200)):
         found = sizes(count, per_item, seed_of("sizes", count))
         rows.append([count, f"{count * per_item // 2:,}", count * (count - 1) // 2, *found.values()])
