@@ -143,7 +143,7 @@ class Board:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes the board doubtful, and what to do; empty if nothing does."""
-        found = [f"these answers do not fit one score per item: {self.fit.text}"] if self.fit.kind else []
+        found = [self.fit.text] if self.fit.kind else []
         if not self.best.size:
             found.append("every item is beaten by another: there is no best one, and more answers will not find one")
         return tuple(found)
@@ -230,6 +230,9 @@ class Board:
         else:
             worst = open_[int(self.upper[open_].argmax())]
             bound = f" by up to {self.upper[worst]:.2g}" if np.isfinite(self.upper[worst]) else " by any amount"
+            if self.answered is not None:
+                worst = open_[int(self.scores[open_].argmax())]
+                bound = f" by more than {tolerance:g}"  # intervals are another test
             text = f"not yet: {_printable(self.name(worst))} may be better than {first}{bound}"
             if np.isfinite(stop.more):
                 text += f"; about {stop.more:,.0f} more answers"

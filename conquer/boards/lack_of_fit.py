@@ -20,12 +20,23 @@ from conquer.boards.evidence import Answers
 from conquer.types import Floats, Ints
 
 Kind = Literal["pairs", "voters", "time", "features"]
-REMEDIES: dict[Kind, str] = {
-    "pairs": "these votes do not add up to one score per item: the order depends on which pairs were asked; ask pairs "
-    'at random (explore=) and rank by target="mean vote"',
-    "voters": "voters differ in taste: the order depends on who was asked; look at voters apart, or ask all alike",
-    "time": "the answers drift: the order depends on when each pair was asked; leave out old answers, or use forget=",
-    "features": "the features do not explain which items win: add features, or rank items by their ids",
+REMEDIES: dict[Kind, tuple[str, str]] = {
+    "pairs": (
+        "these votes do not add up to one score per item",
+        'the order depends on which pairs were asked; ask pairs at random (explore=) and rank by target="mean vote"',
+    ),
+    "voters": (
+        "voters differ in taste",
+        "the order depends on who was asked; look at voters apart, or ask all of them alike",
+    ),
+    "time": (
+        "the answers drift",
+        "the order depends on when each pair was asked; leave out old answers, or use forget=",
+    ),
+    "features": (
+        "the features do not explain which items win",
+        "add features, or rank the items by their ids",
+    ),
 }
 """What a kind of misfit means, and what to do."""
 _PAIRS, _TASTES, _STEP = (0.1, 0.2, 0.4), (0.15, 0.3, 0.6), 1.0
@@ -52,7 +63,10 @@ class Fit(NamedTuple):
     @property
     def text(self) -> str:
         """The warning in words; empty without one."""
-        return "" if self.kind is None else f"p = {self.p:.2g}: {REMEDIES[self.kind]}"
+        if self.kind is None:
+            return ""
+        what, remedy = REMEDIES[self.kind]
+        return f"{what} (p {'< 0.0001' if self.p < 1e-4 else f'= {self.p:.2g}'}): {remedy}"
 
 
 UNTESTED = Fit(1.0, None, {})

@@ -288,3 +288,11 @@ def test_positions_and_items_in_a_context_are_no_evidence():
     board = session.board(ITEMS)
     assert (board.answered.total, board.complete) == (1, False)
     assert board.stop(0.5).done == session.ask(ITEMS).done
+
+
+def test_what_is_open_is_said_of_the_test_that_is_open():
+    session = asked(Session(make("gnr", dim=4, model="full")), 10)
+    board = session.board(ITEMS)
+    rest = [k for k in board.order.tolist() if k != board.leader]
+    one, two = board.name(rest[0]), board.name(board.leader)
+    assert board.stop(0.5).text.startswith(f"not yet: {one} may be better than {two} by more than 0.5; about ")

@@ -152,5 +152,7 @@ def test_a_warning_names_what_does_not_fit(name):
     fit = fit_of(found.answers(schedule if name == "tastes" else None), 10, rows)
     expected = {"intransitive": "pairs", "tastes": "voters", "drift": "time", "features": "features"}[name]
     assert fit.kind == expected
-    assert fit.text.endswith(REMEDIES[expected])
+    what, remedy = REMEDIES[expected]
+    assert fit.text.startswith(f"{what} (p ")
+    assert fit.text.endswith(f"): {remedy}")
     assert fit.p < 0.05
