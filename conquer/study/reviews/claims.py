@@ -476,23 +476,29 @@ def place_of(results: "DataFrame") -> dict[str, str]:
 
 
 def deciding(verdicts: Mapping[str, str], places: Mapping[str, Mapping[str, str]]) -> str:
-    """The smallest sets of axes whose values determine the verdict of every reading.
+    """The smallest sets of axes whose values determine under which readings a claim holds.
+
+    Shades of not holding (in part, undecided) do not count: they depend on the number of domains and repetitions.
 
     >>> places = {"a": {"update": "margin", "rounds": "training"}, "b": {"update": "coordinate", "rounds": "training"}}
     >>> deciding({"a": "holds", "b": "undecided"}, places), deciding({"a": "holds", "b": "holds"}, places)
-    ('update (margin: holds; coordinate: undecided)', 'the same everywhere')
+    ('update (margin: holds; coordinate: not)', 'nothing: holds everywhere')
     """
-    if len(set(verdicts.values())) == 1:
-        return "the same everywhere"
-    axes = [axis for axis in AXES if len({places[name].get(axis) for name in verdicts}) > 1]
+    held = {name: verdict == HOLDS for name, verdict in verdicts.items()}
+    if len(set(held.values())) == 1:
+        measured = not set(verdicts.values()) & {HOLDS, FAILS, PARTLY, OPEN}
+        return "" if measured else f"nothing: holds {'everywhere' if any(held.values()) else 'nowhere'}"
+    axes = [axis for axis in AXES if len({places[name].get(axis) for name in held}) > 1]
     for size in range(1, len(axes) + 1):
         found = []
         for some in itertools.combinations(axes, size):
-            groups: dict[tuple[str, ...], set[str]] = {}
-            for name, verdict in verdicts.items():
-                groups.setdefault(tuple(places[name][axis] for axis in some), set()).add(verdict)
+            groups: dict[tuple[str, ...], set[bool]] = {}
+            for name, holds in held.items():
+                groups.setdefault(tuple(places[name][axis] for axis in some), set()).add(holds)
             if all(len(each) == 1 for each in groups.values()):
-                values = "; ".join(f"{'+'.join(key)}: {next(iter(each))}" for key, each in groups.items())
+                values = "; ".join(
+                    f"{'+'.join(key)}: {'holds' if each == {True} else 'not'}" for key, each in groups.items()
+                )
                 found.append(f"{' and '.join(some)}{f' ({values})' if size == 1 else ''}")
         if found:
             return " or ".join(found)
@@ -524,7 +530,7 @@ def table(results: "Mapping[str, DataFrame]", found: Sequence[Compared] | None =
             number[name]: _SHORT.get(each.views[name].verdict, each.views[name].verdict) if name in each.views else ""
             for name in names
         }
-        | {"decided by": each.decided}
+        | {"whether it holds is decided by": each.decided}
         for each in claims
     ]
     lines = [markdown(pl.DataFrame(readings)), markdown(pl.DataFrame(rows))]

@@ -132,10 +132,14 @@ def test_the_smallest_set_of_axes() -> None:
         for r in ("training", "training/20") for b in ("none", "stars") for u in ("coordinate", "margin")
     }  # fmt: skip
     one = {name: HOLDS if place["update"] == "margin" else FAILS for name, place in places.items()}
-    assert claims.deciding(one, places) == f"update (coordinate: {FAILS}; margin: {HOLDS})"
+    assert claims.deciding(one, places) == "update (coordinate: not; margin: holds)"
     two = {n: HOLDS if (p["update"], p["rounds"]) == ("margin", "training") else FAILS for n, p in places.items()}
     assert claims.deciding(two, places) == "rounds and update"
-    assert claims.deciding(dict.fromkeys(places, HOLDS), places) == "the same everywhere"
+    assert claims.deciding(dict.fromkeys(places, HOLDS), places) == "nothing: holds everywhere"
+    assert (
+        claims.deciding(dict.fromkeys(places, FAILS) | {"training none margin": "undecided"}, places)
+        == "nothing: holds nowhere"
+    )
     either = {name: two[name] for name in ("training none margin", "training/20 none coordinate")}
     assert claims.deciding(either, places).count(" or ") == 1
 

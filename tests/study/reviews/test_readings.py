@@ -204,7 +204,7 @@ def test_one_report_of_two_readings(both) -> None:
     assert float(tables.readings(finished.results)["ttg"][0].split()[0]) == pytest.approx(mean, abs=6e-4)
     head = (folder / "tables" / "claims.md").read_text().splitlines()
     assert head[0] == "|  | rounds | balance | update | features | tuning | domains | repetitions |"
-    assert "| claim | 1 | 2 | decided by |" in head
+    assert "| claim | 1 | 2 | whether it holds is decided by |" in head
     found = compared({name: finished.results.filter(reading=name) for name in (PAPERS, OWNS)})
     assert all(set(each.views) == {PAPERS, OWNS} for each in found)
 
