@@ -174,7 +174,9 @@ export interface BoardReply {
  * `low`, `high`: interval of the score minus the mean, null where infinite. `better`: items it certainly beats.
  *
  * `best`: whether it may be the best. `more`: answers needed to separate it from the next item, null if no number is
- * enough. On a board of groups `id` is the group and `count` its number of items.
+ * enough. `rank_low`, `rank_high`: the best and the worst rank that is possible; `tier`: everything in one beats
+ * everything in the next. `win`: the chance to win against a mean item. On a board of groups `id` is the group and
+ * `count` its number of items.
  */
 export interface BoardItem {
   id: string;
@@ -184,6 +186,11 @@ export interface BoardItem {
   high: number | null;
   better: number;
   best: boolean;
+  rank_low: number;
+  rank_high: number;
+  tier: number;
+  win: number;
+  elo: number;
   more: number | null;
   text?: string | null;
   count?: number | null;

@@ -251,11 +251,9 @@ class Board:
         return total if total <= MOST_ANSWERS else math.inf
 
     def rows(self) -> list[dict[str, Any]]:
-        """The items, best first, as JSON-able dicts: rank, id, score, low, high, beats, may_be_best and more.
-
-        `beats` is the number of items it is better than, `more` that of answers to the next item; infinite is None.
-        """
+        """The items, best first, as JSON-able dicts with the columns of `to_frame`; infinite is None."""
         beats, maybe, more = self.better.sum(axis=1).tolist(), {*self.best.tolist()}, [*self.more.tolist(), math.inf]
+        ranks, tiers, win, elo = self.ranks.tolist(), self.tiers.tolist(), self.win.tolist(), self.elo.tolist()
         return [
             {
                 "rank": rank,
@@ -265,6 +263,11 @@ class Board:
                 "high": finite(self.high[k]),
                 "beats": beats[k],
                 "may_be_best": k in maybe,
+                "rank_low": ranks[k][0],
+                "rank_high": ranks[k][1],
+                "tier": tiers[k],
+                "win": win[k],
+                "elo": elo[k],
                 "more": finite(more[rank - 1]),
             }
             for rank, k in enumerate(self.order.tolist(), 1)

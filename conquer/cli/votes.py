@@ -46,7 +46,10 @@ def fit(
     seed: Annotated[int, typer.Option(help="Seed for the session's choices.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes for files, or parts of large ones.")] = 1,
     one_by_one: Annotated[
-        bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")
+        bool,
+        typer.Option(
+            "--one-by-one", help="Learn vote by vote instead of adding sums up: the same weights, up to rounding."
+        ),
     ] = False,
     most: Annotated[int | None, typer.Option(help="Keep the votes among this many ids, those in most votes.")] = None,
     style: Annotated[

@@ -99,7 +99,7 @@ def fit(
     both_bad: "skip", or "tie" to learn "both are bad" as a tie.
     contradictions: take two answers of one voter to one question as two votes; by default they are refused.
     strict: refuse the first bad row; otherwise bad rows are left out and listed in `tally`.
-    one_by_one: learn vote by vote where sums would do, as boards with "proved" intervals need it.
+    one_by_one: learn vote by vote where sums would do, for the same weights up to rounding.
     most: keep the votes among the `most` ids that are in most votes, where there are more ids.
     style: what explains votes and never enters scores: "side"; of votes between ids "length" and "lists" of their texts
         (response_a and response_b, ...), and other columns, as "tokens_a/tokens_b" or one with the difference; of votes

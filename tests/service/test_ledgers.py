@@ -123,3 +123,17 @@ async def test_a_crafted_memo_is_refused_or_learnt(local: Any, algorithm: str) -
             chosen = await client.post(f"/v1/models/{name}/choose", json={"items": items})
             assert chosen.status_code == 200, (memo, chosen.text)
             assert (await client.get(f"/v1/models/{name}/file")).status_code == 200
+
+
+async def test_a_ledger_puts_no_more_answers_on_an_event_than_people_may(
+    local: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conquer.service.work.ledgers.ANSWERS", 1)
+    async with local().running() as client:
+        rows = await ledger(client, 2)
+        again = {**rows[2], "position": 9, "voter": "bob"}
+        await client.post("/v1/models", json=MADE)
+        assert (await client.post("/v1/models/m/log", content=lines(rows))).status_code == 200
+        await client.post("/v1/models", json={**MADE, "name": "n"})
+        refused = await client.post("/v1/models/n/log", content=lines([*rows, again]))
+        assert (refused.status_code, "as many as it takes" in refused.text) == (422, True)

@@ -50,7 +50,9 @@ class BoardItem(msgspec.Struct):
     """`low`, `high`: interval of the score minus the mean, null where infinite. `better`: items it certainly beats.
 
     `best`: whether it may be the best. `more`: answers needed to separate it from the next item, null if no number is
-    enough. On a board of groups `id` is the group and `count` its number of items.
+    enough. `rank_low`, `rank_high`: the best and the worst rank that is possible; `tier`: everything in one beats
+    everything in the next. `win`: the chance to win against a mean item. On a board of groups `id` is the group and
+    `count` its number of items.
     """
 
     id: str
@@ -60,6 +62,11 @@ class BoardItem(msgspec.Struct):
     high: Bound
     beats: int = msgspec.field(name="better")
     may_be_best: bool = msgspec.field(name="best")
+    rank_low: int
+    rank_high: int
+    tier: int
+    win: float
+    elo: float
     more: Bound
     text: str | None = None
     count: int | None = None

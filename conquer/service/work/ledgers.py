@@ -14,7 +14,7 @@ from conquer.service.model.records import NAMES, Answered, Corrected, Decision, 
 from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings, decoded
 from conquer.service.model.state import ModelState
 from conquer.service.model.tally import Tally, read_tally
-from conquer.service.work.decisions import weigh
+from conquer.service.work.decisions import ANSWERS, weigh
 from conquer.service.work.exports import Line
 from conquer.service.work.pool import Run, parts
 from conquer.service.work.votes import append_vote
@@ -209,6 +209,8 @@ def _answer(turn: Turn, row: Line) -> bool:
     event = turn.event(row.event_id) if row.event_id is not None else None
     if event is None:
         raise invalid(f"it answers {row.event_id!r}, an event that the ledger does not have")
+    if event.rows >= ANSWERS:
+        raise invalid(f"event {row.event_id!r} has {ANSWERS:,} answers, as many as it takes")
     if said.value is not None and (event.choice.query is Query.NONE or not -1 <= said.value <= turn.limits.items):
         raise invalid(f"{said.value} is no answer to event {row.event_id!r}")
     bounded = {name: getattr(said, name) for name in ("winner", "kind", "strength", "seconds")}

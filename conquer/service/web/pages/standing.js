@@ -22,6 +22,7 @@ function interval(one, { mean, place }) {
 }
 
 const between = (one) => (infinite(one.low) ? "anything" : `${one.low.toFixed(2)} to ${one.high.toFixed(2)}`);
+const possible = (one) => (one.rank_low === one.rank_high ? `rank ${one.rank_low}` : `rank ${one.rank_low} to ${one.rank_high}`);
 const separating = (more) => (infinite(more) ? "no number of answers separates these two" : more < 1 ? "certainly in this order" : more > 99999 ? "almost equal: more than 100,000 answers" : `about ${whole(Number(Math.ceil(more).toPrecision(2)))} answers to tell these two apart`);
 
 // Under an item's text its id, under a group how many items it is the mean of.
@@ -29,14 +30,16 @@ const note = (one) => (one.count ? `mean of ${whole(one.count)} item${one.count 
 
 export function drawBoard(board) {
   const scale = axis(board), last = board.items.length;
-  const rows = board.items.map((one) => make("li", { class: one.best ? "may" : "" },
+  const tiered = (one, before) => (before && before.tier < one.tier ? " tier" : "");
+  const rows = board.items.map((one, place) => make("li", { class: (one.best ? "may" : "") + tiered(one, board.items[place - 1]) },
     make("b", { class: "rank" }, String(one.rank)),
     make("span", { class: "what" }, make("span", { dir: "auto", class: "name" }, one.text ?? one.id), note(one) ? make("span", { class: "note" }, note(one)) : null),
     interval(one, scale),
+    make("span", { class: "sure note" }, `${possible(one)} · wins ${percent(one.win)} · Elo ${Math.round(one.elo)}`),
     make("span", { class: "sure note" }, one.best ? make("span", { class: "tag best" }, "may be best") : null, ` beats ${whole(one.better)} others · ${between(one)}`),
     one.rank < last ? make("span", { class: "gap note" }, separating(one.more)) : null));
   const level = percent(1 - board.delta);
   return make("div", { class: "standings" }, ...board.warnings.map((text) => make("p", { class: "error" }, text)),
     make("ol", {}, ...rows),
-    make("p", { class: "note" }, `Scores less the mean of all, with ${level} intervals (${board.interval}) from ${whole(board.answers)} answers: ${whole(board.pairs[0])} of ${whole(board.pairs[1])} pairs have a certain order. The line is the mean.`));
+    make("p", { class: "note" }, `Scores less the mean of all, with ${level} intervals (${board.interval}) from ${whole(board.answers)} answers: ${whole(board.pairs[0])} of ${whole(board.pairs[1])} pairs have a certain order. The line is the mean. Wins: the chance against a mean item; ranks: those that are possible. Above a thick line everything beats everything below.`));
 }
