@@ -57,9 +57,9 @@ results-reviews: $(VENV)/.study
 	$(AXES) --rounds training --balance stars $(UPDATES) --repetitions $(DECISIVE) --out out/many/balanced --publish $(PLACES)/many/balanced
 	$(AXES) --rounds training --balance none $(UPDATES) --repetitions $(DECISIVE) --out out/many/found --publish $(PLACES)/many/found
 	$(AXES) --rounds training/K --balance none,stars $(UPDATES) --repetitions $(OTHERS) --out out/axes/rounds
-	$(AXES) --rounds training/20,training --update implicit --repetitions $(OTHERS) --out out/axes/update
-	$(AXES) --rounds training/20,training --features idf --update coordinate,margin --repetitions $(OTHERS) --out out/axes/features
-	$(AXES) --rounds training/20,training --tuning none,all --repetitions $(OTHERS) --out out/axes/tuning
+	$(AXES) --rounds training/20,training --update implicit --algorithms paper,gnc-always --repetitions $(OTHERS) --out out/axes/update
+	$(AXES) --rounds training/20,training --features idf --update coordinate,margin --algorithms paper,gnc-always --repetitions $(OTHERS) --out out/axes/features
+	$(AXES) --rounds training/20,training --tuning none,all --algorithms paper,gnc-always --repetitions $(OTHERS) --out out/axes/tuning
 	$(BIN)/conquer measure claims out/few out/many/balanced out/many/found out/axes/rounds out/axes/update out/axes/features out/axes/tuning --out out/claims --publish $(PLACES)/claims
 	$(AXES) --balance stars --update coordinate,margin --algorithms ttg,gnc,ttg-projected,gnc-projected --repetitions $(OTHERS) --out out/projection --publish $(PLACES)/projection
 
