@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -43,6 +43,10 @@ def fit(
     strict: Annotated[
         bool, typer.Option(help="Stop at the first bad row instead of skipping and listing bad rows.")
     ] = True,
+    design: Annotated[
+        Literal["adaptive", "fixed"],
+        typer.Option(help="fixed: the pairs were chosen without looking at answers, so boards are narrower."),
+    ] = "adaptive",
     seed: Annotated[int, typer.Option(help="Seed for the session's choices.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes for files, or parts of large ones.")] = 1,
     one_by_one: Annotated[
@@ -84,7 +88,7 @@ def fit(
         session = learn(
             votes, items, algorithm=algorithm, dim=dim, columns=named_columns(columns), context=context,
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
-            one_by_one=one_by_one, most=most, style=named, tally=tally, progress=progress, **options,
+            one_by_one=one_by_one, design=design, most=most, style=named, tally=tally, progress=progress, **options,
         )  # fmt: skip
         save(session, out)
     for note in tally.notes:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from conquer.boards import BoardSettings
 from conquer.boards.fragility import VoteTable
 from conquer.data.compression import DataError, name_of
 from conquer.data.contradictions import Records, records_of
@@ -69,6 +70,7 @@ def fit(
     one_by_one: bool = False,
     most: int | None = None,
     style: Sequence[str] | None = None,
+    design: Literal["adaptive", "fixed"] = "adaptive",
     seed: int = 0,
     jobs: int = 1,
     cluster: str | None = None,
@@ -104,6 +106,8 @@ def fit(
     style: what explains votes and never enters scores: "side"; of votes between ids "length" and "lists" of their texts
         (response_a and response_b, ...), and other columns, as "tokens_a/tokens_b" or one with the difference; of votes
         between texts "length". `session.style` has their weights; `conquer.fitting.style` takes them off again.
+    design: "fixed" states that pairs were chosen without looking at answers: boards are then narrower, until the
+        session asks itself.
     seed: seed for the session's choices.
     jobs, cluster: the number of processes, or the address of a Dask scheduler, that sum parts of the votes.
     tally: filled with the numbers of votes, ties, skips and refused rows.
@@ -145,7 +149,7 @@ def fit(
     row = find(algorithm)
     if maker is not None and row.policy is not None and "lam" in row.takes and _has_texts(options["content"], maker):
         parameters = {"lam": TEXT_LAM, **parameters}
-    recipe = _Recipe(algorithm, model, parameters, seed, one_by_one)
+    recipe = _Recipe(algorithm, model, parameters, seed, one_by_one, BoardSettings(design=design))
     by_id = not context and (maker is None or contents is not None)
     named = () if style is None else checked_style(style)
     if named and maker is None:
@@ -208,6 +212,7 @@ class _Recipe:
     parameters: Mapping[str, Any]
     seed: int
     one_by_one: bool
+    board: BoardSettings
 
     def learner(self, dim: int, *, ids: bool = False, taste: float | None = None) -> Learner:
         parameters = {**self.parameters, "lam": LAMS[0]} if self.chooses_lam else self.parameters
@@ -515,6 +520,6 @@ def _session(
     recipe: _Recipe, learner: Learner, maker: RowMaker | None, catalog: Catalog | None, source: VoteSource
 ) -> Session:
     session = Session(learner, featurizer=None if maker is None else maker.featurizer, seed=recipe.seed)
-    session.catalog = catalog
+    session.catalog, session.board_settings = catalog, recipe.board
     session.votes = source
     return session

@@ -289,4 +289,16 @@ def test_lam_is_the_best_predictor_of_each_vote_from_the_others():
     assert session.board_settings.delta == pytest.approx(0.05 / len(LAMS))
     for wrong in ({"model": "diagonal"}, {"one_by_one": True}):
         with pytest.raises(ValueError, match="lam='auto' is for votes between ids"):
-            conquer.fit(votes, lam="auto", **wrong)
+            conquer.conquer.fit(votes, lam="auto", **wrong)
+
+
+def test_a_fixed_design_has_narrower_boards_until_the_session_asks():
+    votes = [(a, b, a if (k + b) % 4 else b) for k in range(30) for a in range(4) for b in range(a + 1, 4)]
+    adaptive, fixed = (conquer.fit(votes, design=design) for design in ("adaptive", "fixed"))
+    assert fixed.board().interval == "anytime"
+    assert adaptive.board().interval == "proved"
+    assert (fixed.board().high - fixed.board().low).max() < (adaptive.board().high - adaptive.board().low).min()
+    fixed.tell(fixed.ask([0, 1, 2]), "left")
+    assert fixed.board().interval == "proved"
+    with pytest.raises(ValueError, match="design must be"):
+        conquer.fit(votes, design="other")
