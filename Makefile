@@ -71,6 +71,12 @@ results-others: $(VENV)/.study
 	$(STUDY) --data $(DATA)/reviews --preset ours --features tfidf --domains electronics --items 5 --repetitions 5 \
 		--algorithms ttg,gnr,gnt,gnw,random,pairucb,colstim,maxinp,twots,ndb,rank-breaking,preference-perceptron \
 		--out out/rivals --publish $(PLACES)/rivals
+	# The page of limits has prose around its tables: it is signed again if it has every line that the command prints.
+	for kind in tfidf idf; do \
+		$(BIN)/conquer measure limits $(DATA)/reviews --repetitions $(DECISIVE) --features $$kind > out/limits-$$kind.md && \
+		! grep -vxFf $(PLACES)/limits/limits.md out/limits-$$kind.md || exit 1; \
+	done
+	$(SIGN) $(PLACES)/limits conquer.study.reviews.trials conquer measure limits ../shared/data/reviews --repetitions 10 --features tfidf
 	$(BIN)/python -m benchmarks.votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish $(PLACES)/votes
 	$(BIN)/python -m benchmarks.crowds $(DATA)/votes --out out/crowds --publish $(PLACES)/crowds
 	$(SIGN) $(PLACES)/crowds benchmarks.crowds python -m benchmarks.crowds $(DATA)/votes --out out/crowds --publish $(PLACES)/crowds
