@@ -12,6 +12,7 @@ from conquer.data.reviews import read
 from conquer.simulation import simulate
 from conquer.study.reviews import claims, domains, outcomes, report, rounds, sources, tables, tasks
 from conquer.study.reviews.claims import FAILS, HOLDS
+from conquer.study.reviews.command import rehearse
 from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING, CONTROLS, preset, short_names
 
@@ -175,3 +176,12 @@ def test_several_raters_of_vader_have_their_own_scale(tmp_path: Path) -> None:
     found = list(read(path, scale=source.scale))
     assert [review.stars for review in found] == [1.0, 4.5]
     assert found[1].ratings == (5.0, 4.0)
+
+
+def test_options_of_files_do_not_reach_the_synthetic_rehearsal(tmp_path: Path) -> None:
+    path = tmp_path / "shop.jsonl"
+    path.write_text('{"text": "good", "stars": 9}\n')
+    spec = tiny(data=str(path), domains=None, scale="1:10", ngrams=(1, 2, 3), rounds="training/20")
+    rehearse([spec])
+    with pytest.raises(ValueError, match="scale 1:10 would not be used"):
+        replace(spec, data="synthetic", ngrams=(1, 2))
