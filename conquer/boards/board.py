@@ -76,11 +76,11 @@ class Board:
     >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gains=((1.0, 2.0, 1.0),), answers=9)
     >>> board = board_of([0.0, 1.0, 0.1], V, 0 * V, 0 * V, width, names=["a", "b", "c"])
     >>> board.order.tolist(), board.best.tolist(), board.better.astype(int).tolist()
-    ([1, 2, 0], [1], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    ([1, 2, 0], [1], [[0, 0, 0], [1, 0, 1], [1, 0, 0]])
     >>> board.stop(0.5).text
     'you may stop: nothing is better than b by more than 0.5, a win chance of 62 %'
     >>> board.ranks.tolist(), board.tiers.tolist(), board.elo.round().tolist()
-    ([[2, 3], [1, 1], [2, 3]], [2, 1, 2], [1436.0, 1610.0, 1454.0])
+    ([[3, 3], [1, 1], [2, 2]], [3, 1, 2], [1436.0, 1610.0, 1454.0])
     """
 
     order: Ints
@@ -346,10 +346,10 @@ class Board:
         >>> width = Width("proved", delta=0.05, tau2=0.25, lam=1.0, gains=((1.0, 2.0, 1.0),), answers=9)
         >>> print(board_of([0, 1, 0.1], V, 0 * V, 0 * V, width, names=["a", "b", "c"]))
            #  item                      score  score less the mean              ranks
-           1* b                         1.000             .              |-o-|      1
-           2  c                         0.100     |o|     .                       2-3
-           3  a                         0.000  |o-|       .                       2-3
-        3 items, 9 answers, 95 % "proved": 1 may be best (*), 2 of 3 pairs decided
+           1* b                         1.000             .               |-o|      1
+           2  c                         0.100     |o-|    .                         2
+           3  a                         0.000  |o-|       .                         3
+        3 items, 9 answers, 95 % "proved": 1 may be best (*), 3 of 3 pairs decided
         """
         maybe, ranks = set(self.best.tolist()), self.ranks
         mean = 0.0 if self.target == "mean vote" else self.scores.mean()

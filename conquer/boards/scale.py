@@ -47,7 +47,7 @@ def calibrated(answers: Answers) -> Slope:
     >>> gaps = np.array([0.5, -0.5] * 200)
     >>> made = Answers(*(np.zeros(400),) * 2, gaps, *(np.zeros(400),) * 5, np.sign(gaps) * np.tile([1, 1, -1, 1], 100))
     >>> round(calibrated(made).c, 1)
-    2.1
+    2.2
     """
     gap, answer = (each[answers.total // 2 :] for each in (answers.gap, answers.answer))
     used = gap != 0.0

@@ -289,7 +289,7 @@ def test_lam_is_the_best_predictor_of_each_vote_from_the_others():
     assert session.board_settings.delta == pytest.approx(0.05 / len(LAMS))
     for wrong in ({"model": "diagonal"}, {"one_by_one": True}):
         with pytest.raises(ValueError, match="lam='auto' is for votes between ids"):
-            conquer.conquer.fit(votes, lam="auto", **wrong)
+            conquer.fit(votes, lam="auto", **wrong)
 
 
 def test_a_fixed_design_has_narrower_boards_until_the_session_asks():

@@ -213,9 +213,11 @@ def test_a_failed_commit_of_nothing_tells_nobody(local, monkeypatch) -> None:
         app = local()
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            await client.get("/v1/models/m")
+            with app.server.database.reading() as connection:
+                early = load(connection, headers(connection, ["m"])["m"], app.server.engine.build)
+            await play(client, 1)
             gate = held_back(monkeypatch, "m")
-            await replace(app.server.engine, "m", app.server.engine.models["m"])
+            await replace(app.server.engine, "m", early)
             # Only inside the transaction is the model seen to be far behind.
             monkeypatch.setattr(queues, "_NEAR", -1)
             with losing(app.server.database, made=False) as lost:

@@ -9,7 +9,7 @@ from rich.console import Console
 from study.studies import Listening, tiny
 
 from conquer.study.progress import BUILDING, READING, REPORTING, RUNNING, Bars
-from conquer.study.reviews import report
+from conquer.study.reviews import report, run
 from conquer.study.reviews.run import study
 
 
@@ -32,7 +32,8 @@ def test_totals_are_right_and_known_before_the_first_cell(tmp_path: Path) -> Non
     assert more.begun[READING] == 0
     assert more.begun[BUILDING] == 2
     # New is the third repetition of three algorithms and the ceiling.
-    assert {work for stage, work in more.totals if stage == RUNNING} == {4 * 7 * reviews}
+    fixed = run._FIXED * len(finished.domains)
+    assert {work for stage, work in more.totals if stage == RUNNING} == {4 * 7 * (reviews + fixed)}
     assert more.done == pytest.approx(more.begun)
 
     again = Listening()
