@@ -60,9 +60,9 @@ class Played(NamedTuple):
     def answers(self, voter: Ints | None = None) -> Answers:
         """The run as recorded answers."""
         n = self.first.size
-        nobody = np.full(n, -1) if voter is None else voter[:n]
+        anonymous = np.full(n, -1) if voter is None else voter[:n]
         return Answers(
-            self.first, self.second, self.gap, self.deviation, np.full(n, np.nan), np.full(n, 2), nobody, np.ones(n),
+            self.first, self.second, self.gap, self.deviation, np.full(n, np.nan), np.full(n, 2), anonymous, np.ones(n),
             self.answer,
         )  # fmt: skip
 

@@ -134,7 +134,7 @@ class ChatEndpoint:
     key : str, optional
         Sent as a bearer token.
     instructions : str, optional
-        What the model is told; it must make it reply with A, B or T.
+        The system message; it must make the model reply with A, B or T.
     timeout, retries : float, int
         Seconds for a reply, and how often a failed request is sent again, after growing pauses.
     """

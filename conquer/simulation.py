@@ -290,9 +290,9 @@ def _record(evidence: Evidence, rounds: Rounds, log: Log, start: int = 0, stop: 
     ids, places = np.unique(np.concatenate([first, second]), return_inverse=True)
     one, two = places[: len(sets)], places[len(sets) :]
     chance, answer, gap, deviation = reals.T
-    nobody, full = np.full(len(sets), -1), np.ones(len(sets))
+    anonymous, full = np.full(len(sets), -1), np.ones(len(sets))
     sizes = rounds.sizes[part][kept]
-    evidence.extend(ids.tolist(), Answers(one, two, gap, deviation, chance, sizes, nobody, full, answer))
+    evidence.extend(ids.tolist(), Answers(one, two, gap, deviation, chance, sizes, anonymous, full, answer))
 
 
 def _trace(learner: Learner, rounds: Rounds, log: Log, evidence: Evidence | None) -> Trace:

@@ -61,13 +61,13 @@ class Fragility:
     leader, rival : int
         Positions of the first item and of the one that would replace it; `rival` is -1 if no votes would do.
     votes : int
-        Without so many votes the leader is another one; 0 if there is no rival.
+        Without this number of votes the leader is another one; 0 if there is no rival.
     removed : tuple of (first, second, value, count)
         These votes.
     voters : tuple of str
         Without these voters the leader is another one; empty if no named voters would do.
     neighbours : (K-1,) tuple of int
-        For each item of the order and the next: without so many votes they change places; 0 if no votes would do.
+        For each item of the order and the next: without this number of votes they change places; 0 if no votes would do.
     answers : int
         All votes.
     text : str
@@ -140,7 +140,7 @@ class Support:
         return np.asarray(np.linalg.inv(self.inverse), np.float64) - self.square(self.counts)
 
     def square(self, counts: Any) -> Floats:
-        """(D, D): the sum of r r' over so many votes of each type."""
+        """(D, D): the sum of r r' over the given number of votes of each type."""
         weighed = self.R * counts[:, None] if isinstance(self.R, np.ndarray) else self.R.multiply(counts[:, None])
         square = self.R.T @ weighed
         return np.asarray(square if isinstance(square, np.ndarray) else square.toarray(), np.float64)
@@ -223,7 +223,7 @@ class Support:
 
 
 def _types(table: VoteTable) -> tuple[Ints, Ints, int]:
-    """(one vote of each type, the type of each vote, their number): equal votes, whoever cast them."""
+    """(one vote of each type, the type of each vote, their number): equal votes of all voters."""
     low, high = np.minimum(table.first, table.second), np.maximum(table.first, table.second)
     said = np.where(table.first < table.second, table.values, -table.values)
     style = [] if table.style is None else list((table.style * np.where(table.first < table.second, 1, -1)[:, None]).T)

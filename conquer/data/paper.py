@@ -48,7 +48,7 @@ CANDIDATES = (38, 47, 187, 188, 375, 750)
 
 
 def fits(rounds: int, rates: Sequence[float], runs: int = 10) -> bool:
-    """Whether all these percentages, of two decimals, can be averages of `runs` runs of so many rounds.
+    """Whether all these percentages, of two decimals, can be averages of `runs` runs of this many rounds.
 
     >>> fits(38, [0.53, 0.79, 0.53, 0.26]), fits(750, [0.53, 0.79, 0.53, 0.26])
     (True, False)
