@@ -67,7 +67,7 @@ class Fragility:
     voters : tuple of str
         Without these voters the leader is another one; empty if no named voters would do.
     neighbours : (K-1,) tuple of int
-        For each item of the order and the next: without this number of votes they change places; 0 if no votes would do.
+        For each item and the next of the order: without this number of votes they change places; 0 if none would do.
     answers : int
         All votes.
     text : str
