@@ -5,6 +5,7 @@ later one map it privately: the operating system copies a page when something in
 model has ordinary memory, so a program with one model pays nothing for this.
 """
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -69,9 +70,20 @@ class _Template:
         self.file = os.memfd_create("conquer-table", os.MFD_CLOEXEC)
         with open(self.file, "wb", closefd=False) as file:
             file.write(table.data)
+        self._own = os.fstat(self.file)
+
+    def check(self) -> None:
+        """Raise an OSError if the descriptor is no longer the template's: mapped, another file would end the process.
+
+        Other code of the program may have closed a descriptor twice, and the second time ours.
+        """
+        if not os.path.samestat(os.fstat(self.file), self._own):
+            raise OSError("another file has the descriptor of a table")
 
     def __del__(self) -> None:
-        os.close(self.file)
+        with contextlib.suppress(OSError, AttributeError):
+            self.check()
+            os.close(self.file)
 
 
 class _Mapping:
@@ -79,6 +91,7 @@ class _Mapping:
 
     def __init__(self, template: _Template, kind: Kind) -> None:
         dim, _ = kind
+        template.check()
         protection, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE
         address = _libc.mmap(None, template.bytes, protection, flags, template.file, 0)
         if address == ctypes.c_void_p(-1).value:

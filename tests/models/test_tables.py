@@ -142,3 +142,24 @@ print((dirty() - before) / sum(one.model.table.nbytes for one in models))
 def test_two_hundred_models_with_a_few_answers_take_a_tenth_of_full_copies():
     done = subprocess.run([sys.executable, "-c", _MANY], check=True, capture_output=True, text=True)
     assert float(done.stdout) < 0.1
+
+
+ANOTHER_FILE = """
+import os, sys
+from conquer.models import tables
+from conquer.models.diagonal import Diagonal
+first, second = Diagonal(1 << 17), Diagonal(1 << 17)
+(template,) = tables._alive()
+with open(sys.argv[1], "w+b") as short:
+    os.dup2(short.fileno(), template.file)
+third = Diagonal(1 << 17)
+print(float(third.weights().sum()), float(second.weights().sum()))
+"""
+
+
+@linux
+def test_a_table_is_mapped_from_no_other_file(tmp_path):
+    """Where a program closes a descriptor twice, another file may get a template's: reading beyond its end is fatal."""
+    run = [sys.executable, "-c", ANOTHER_FILE, str(tmp_path / "short")]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["0.0", "0.0"]), done.stderr

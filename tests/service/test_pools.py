@@ -65,7 +65,7 @@ async def test_nobody_gets_what_another_is_answering(local):
 
 
 async def test_leases_of_others_leave_a_question_for_everybody(local):
-    """Six people hold all twelve items: the seventh is asked about some of them, and so are those who have answered."""
+    """Six people hold all twelve items: the seventh gets a shared question, and so does each after an answer."""
     async with conversation(local) as (client, _server):
         held = {voter: await ask(client, voter) for voter in ("ann", "bob", "cy", "di", "ed", "flo")}
         assert len({item for question in held.values() for item in shown(question)}) == 12
